@@ -88,7 +88,7 @@ def open_app(
 
         echo(plain_transcript(session.blocks), nl=False)
     if session.blocks:
-        echo(f"To go on with this session: oi-tui --resume {session.session_id}", err=True)
+        echo(f"Resume with: oi-tui --resume {session.session_id}", err=True)
     tell_left_alive(session.session_id)
     sys.exit(tui.return_code or 0)
 

@@ -300,10 +300,7 @@ class OiTui(TypingOrder):
         with log.open("a", encoding="utf-8", errors="replace") as file:
             file.write(f"{datetime.now().astimezone().isoformat()}\n{traceback.format_exc()}\n")
         log.chmod(0o600)
-        session = self.chat.bridge.transcript.session_id
-        kept = session and not self._recorded
-        again = f"\n  To go on with the session: oi-tui --resume {session}" if kept else ""
-        self.panic(Text(safe_text(f"✗ Something went wrong inside oi-tui; what, is in {log}.{again}")))
+        self.panic(Text(safe_text(f"✗ oi-tui crashed. Details: {log}")))  # how to resume is told by whoever ran it
 
     async def _leave(self, code: int = 0) -> None:
         with suppress(TimeoutError):

@@ -172,7 +172,7 @@ def sessions_import(file: Path, as_json: bool) -> None:
         _print_json([_as_object(record)])
     else:
         echo(f"{record.id}  {record.title}")
-        echo(f"To go on with it: oi-tui --resume {record.id}", err=True)
+        echo(f"Resume with: oi-tui --resume {record.id}", err=True)
 
 
 @sessions.command("rm")
