@@ -367,6 +367,7 @@ class FakeModels:
         api_key: str | None = None,
         *,
         elsewhere: Callable[[], Collection[str]] = tuple,
+        check: bool = False,
     ) -> Model:
         """Recorded; the fake takes the name."""
         self.opened.append((name, api_base, api_key))
@@ -383,6 +384,10 @@ class FakeModels:
     async def provider(self, name: str) -> str:
         """Whatever stands in front of the slash."""
         return name.partition("/")[0] if "/" in name else "openai"
+
+    async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:
+        """As if each server had one more."""
+        return (name, f"{name}-large") if api_base else ()
 
     async def find_models(self) -> ModelsFound:
         """One key, one download."""

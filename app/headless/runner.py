@@ -188,7 +188,7 @@ class Headless:
                     self._transcript.apply(event)
                     if not reply.replay and await self._event(event):
                         return True
-            case ModelsFound():
+            case ModelsFound() if not self._model:  # it may come again
                 return await self._choose(reply)
             case FetchProgressed():
                 self._narration.progress(reply)
@@ -279,7 +279,7 @@ class Headless:
 
     async def _choose(self, found: ModelsFound) -> bool:
         """Without a name: the first that is ready; else the recommended embedded one, if downloading was allowed."""
-        ready = next((offer for offer in found.offers if not offer.download_bytes), None)
+        ready = next((offer for offer in found.offers if not (offer.download_bytes or offer.recent)), None)
         if ready is not None:
             self._say(f"Model: {ready.title} ({ready.id})\n")
             self._model = ready.id

@@ -1,14 +1,15 @@
-"""The choice of a model: what was found, what could be downloaded, or a name typed by the person.
+"""The choice of a model: the one in use, recent ones, what was found, what could be downloaded, or a name.
 
-Nothing is sent anywhere and nothing is downloaded before a choice is made here; a download is asked about once,
-with what it costs.
+People come here at the first start, or to try another model for a while. They look for what is in use, try the arrows,
+type a part of a name, and press Enter, or Escape to keep what they have. Letters therefore narrow the list. A download
+is asked about once, with what it costs; what new sessions begin with changes only by a key of its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
@@ -27,14 +28,8 @@ SetupStage = Literal["choice", "consent", "download", "form"]
 _INTRO = "oi-tui runs code that a language model writes, on this machine, after you approve it."
 _SLOW, _FAST = 2_000_000, 12_000_000
 """Bytes per second of an ordinary line, for the estimate."""
-_ENTER: dict[SetupStage, tuple[KeyLabel, ...]] = {
-    "choice": (KeyLabel("enter", "choose", "choose"),),
-    "form": (KeyLabel("enter", "next, then use it", "next"),),
-}
-_ESCAPE: dict[SetupStage, tuple[str, str]] = {
-    "choice": ("without a model", "back"),
-    "download": ("cancel; what has arrived is kept", "cancel"),
-}
+_PRIVATE = "Nothing is sent anywhere until you choose."
+_ASKED = "Servers that you used are asked which models they have; nothing else is sent until you choose."
 
 
 class SetupScreen(Screen[None]):
@@ -42,37 +37,46 @@ class SetupScreen(Screen[None]):
 
     CSS_PATH = "setup.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("escape", "step_back", "back"),
+        Hint("enter", "take", "use", priority=True),
+        Hint("ctrl+s", "take(True)", "use, also for new sessions", short="default", priority=True),
         Hint("y", "consent", "download and use", short="download"),
+        Hint("escape", "step_back", "back"),
+        Binding("up", "move(-1)", "One up", priority=True),
+        Binding("down", "move(1)", "One down", priority=True),
     ]
 
-    def __init__(self, found: ModelsFound, send: Callable[[AnyVerb], None], *, first: bool) -> None:
+    def __init__(self, found: ModelsFound, send: Callable[[AnyVerb], None], *, model: str) -> None:
+        """`model`: the one in use, "" if there is none yet."""
         super().__init__()
         self._found = found
         self._send = send
-        self._first = first
+        self._model = model
+        self._shown: list[ModelOffer] = []
+        """Those that fit what is typed."""
         self._stage: SetupStage = "choice"
         self._offer: ModelOffer | None = None
 
     def compose(self) -> ComposeResult:
         """Everything that may be shown; one stage at a time is."""
         with Vertical(id="setup-page"):
-            yield Words(_INTRO if self._first else "", id="setup-intro")
+            yield Words("" if self._model else _INTRO, id="setup-intro")
             yield Words("Which model?", id="setup-title")
+            yield Field(id="setup-filter", placeholder="type to filter, or a name")
             yield Options(id="setup-offers")
             yield Words(id="setup-text")
             yield ProgressBar(id="setup-progress", show_eta=True)
             with Vertical(id="setup-form"):
-                yield Words("Name, as LiteLLM spells it", classes="label")
+                yield Words("Model (for example gpt-5, ollama/llama3)", classes="label")
                 yield Field(id="setup-name", placeholder="gpt-5 · ollama/llama3 · openai/NAME with a URL")
-                yield Words("URL of an OpenAI-compatible server, if it is your own", classes="label")
+                yield Words("URL of the server, if it is your own", classes="label")
                 yield Field(id="setup-url", placeholder="http://127.0.0.1:8080/v1")
-                yield Words("Key, if it needs one (kept in memory only)", classes="label")
+                yield Words("API key, if it needs one: $NAME of a variable, else kept in memory only", classes="label")
                 yield Field(id="setup-key", password=True)
             yield Words(id="setup-error")
         yield KeyRow(id="setup-keys")
 
     def on_mount(self) -> None:
+        self.query_one(Options).can_focus = False
         self._show_offers()
         self._enter("choice")
 
@@ -94,41 +98,46 @@ class SetupScreen(Screen[None]):
     # -- events -------------------------------------------------------------------------------------------
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A choice was made."""
+        """A choice was made by a click."""
         event.stop()
-        self._complain("")
-        if event.option_index >= len(self._found.offers):
-            self._enter("form")
-            return
-        offer = self._found.offers[event.option_index]
-        if offer.download_bytes:
-            self._offer = offer
-            self._enter("consent")
-            return
-        self._send(UseModel(name=offer.id, api_base=offer.api_base))
-        self.dismiss()
+        self._choose(event.option_index, keep=False)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """The mark goes along."""
         event.stop()
         self._mark(event.option_index)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Field by field; the last one sends."""
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """What is typed narrows the list."""
         event.stop()
-        if event.input.id == "setup-name" and not event.value.strip():
-            self._complain("A model needs a name.")
-            return
-        if event.input.id != "setup-key":
-            self.focus_next(Input)
-            return
-        name, url, key = (self.query_one(f"#setup-{field}", Input).value.strip() for field in ("name", "url", "key"))
-        if not name:
-            self._complain("A model needs a name.")
-            return
-        self._send(UseModel(name=name, api_base=url, api_key=key or None))
-        event.input.value = ""
-        self.dismiss()
+        if event.input.id == "setup-filter":
+            self._show_offers()
+
+    def action_move(self, step: int) -> None:
+        """Another row of the list, or another field of the form."""
+        options = self.query_one(Options)
+        match self._stage, step:
+            case "choice", -1:
+                options.action_cursor_up()
+            case "choice", _:
+                options.action_cursor_down()
+            case "form", -1:
+                self.focus_previous("#setup-form Input")
+            case "form", _:
+                self.focus_next("#setup-form Input")
+
+    def action_take(self, keep: bool = False) -> None:
+        """What is highlighted; in the form field by field, the last one sends."""
+        focused = self.focused
+        if self._stage == "choice" and (highlighted := self.query_one(Options).highlighted) is not None:
+            self._choose(highlighted, keep=keep)
+        elif self._stage == "form" and isinstance(focused, Input):
+            if focused.id == "setup-name" and not focused.value.strip():
+                self._complain("Type the name of a model.")
+            elif focused.id == "setup-key" or keep:
+                self._send_form(keep=keep)
+            else:
+                self.focus_next("#setup-form Input")
 
     def action_consent(self) -> None:
         """The download may begin."""
@@ -142,6 +151,9 @@ class SetupScreen(Screen[None]):
         match self._stage:
             case "choice":
                 self.dismiss()
+                self.notify(
+                    f"Still using {self._model}." if self._model else "No model: /model chooses one.", timeout=3
+                )
             case "download":
                 self._send(CancelFetch())
                 self._enter("choice")  # whenever it ends: what still arrives about it is not shown
@@ -150,16 +162,62 @@ class SetupScreen(Screen[None]):
 
     # -- inside -----------------------------------------------------------------------------------------------
 
+    def _choose(self, number: int, *, keep: bool) -> None:
+        self._complain("")
+        if number >= len(self._shown):
+            self._fill_form(self._filter, "")
+            return
+        offer = self._shown[number]
+        if offer.download_bytes:
+            self._offer = offer
+            self._enter("consent")
+        elif offer.wants_key:
+            self._fill_form(offer.id, offer.api_base or "")
+            self.query_one("#setup-key", Input).focus()
+            self._complain("Its key was kept in memory only: type it again, or $NAME of a variable that has it.")
+        elif offer.current and not keep:
+            self.action_step_back()
+        else:
+            self._send(UseModel(name=offer.id, api_base=offer.api_base, keep=keep))
+            self.dismiss()
+
+    def _fill_form(self, name: str, url: str) -> None:
+        for field, text in (("name", name), ("url", url), ("key", "")):
+            self.query_one(f"#setup-{field}", Input).value = text
+        self._enter("form")
+
+    def _send_form(self, *, keep: bool) -> None:
+        name, url, key = (self.query_one(f"#setup-{field}", Input).value.strip() for field in ("name", "url", "key"))
+        if not name:
+            self._complain("Type the name of a model.")
+            return
+        self._send(UseModel(name=name, api_base=url, api_key=key or None, keep=keep))
+        self.query_one("#setup-key", Input).value = ""
+        self.dismiss()
+
+    @property
+    def _filter(self) -> str:
+        return self.query_one("#setup-filter", Input).value.strip()
+
     def _show_offers(self) -> None:
-        offers = self.query_one(Options)
+        """What fits the words that are typed; the highlight stays on what it was on."""
+        offers, words = self.query_one(Options), self._filter.casefold().split()
+        before = self._highlighted()
+        self._shown = [offer for offer in self._found.offers if _has_words(offer, words)]
         offers.clear_options()
         offers.add_options(Content() for _ in self._lines())
-        best = next((index for index, offer in enumerate(self._found.offers) if offer.recommended), 0)
+        same = (index for index, offer in enumerate(self._shown) if before is not None and _same(offer, before))
+        best = next(same, _best(self._shown))
         offers.highlighted = best
         self._mark(best)
 
+    def _highlighted(self) -> ModelOffer | None:
+        number = self.query_one(Options).highlighted
+        return self._shown[number] if number is not None and number < len(self._shown) else None
+
     def _lines(self) -> list[Content]:
-        return [*(_offer_line(offer) for offer in self._found.offers), lettering("Another provider…")]
+        other = f"Use “{self._filter}” …" if self._filter else "Another provider…"
+        return [*(_offer_line(offer, self._found.default) for offer in self._shown), lettering(other)]
 
     def _mark(self, highlighted: int) -> None:
         """The row that Enter takes, also where colours are hard to tell apart."""
@@ -167,32 +225,51 @@ class SetupScreen(Screen[None]):
         for index, line in enumerate(self._lines()):
             mark = ("▸ ", "bold $accent") if index == highlighted else ("  ", "")
             offers.replace_option_prompt_at_index(index, lettering(mark, line))
+        if self._stage == "choice":
+            self.query_one("#setup-text", Words).update(self._words("choice")[1])
 
     def _enter(self, stage: SetupStage) -> None:
         self._stage = stage
-        self.query_one(Options).display = stage == "choice"
+        self.query_one(Options).display = self.query_one("#setup-filter").display = stage == "choice"
         self.query_one("#setup-form").display = stage == "form"
         self.query_one(ProgressBar).display = stage == "download"
-        self.query_one(KeyRow).labels = (
-            *_ENTER.get(stage, ()),
-            *(key_labels(self, "y") if stage == "consent" else ()),
-            *key_labels(self, "esc", words={"esc": _ESCAPE.get(stage, ("back", "back"))}),
-        )
+        self.query_one(KeyRow).labels = self._keys(stage)
         title, text = self._words(stage)
         self.query_one("#setup-title", Words).update(title)
         self.query_one("#setup-text", Words).update(text)
         match stage:
             case "choice":
-                self.query_one(Options).focus()
+                self.query_one("#setup-filter").focus()
             case "form":
                 self.query_one("#setup-name", Input).focus()
             case "consent" | "download":
                 self.set_focus(None)
 
+    def _keys(self, stage: SetupStage) -> tuple[KeyLabel, ...]:
+        """The keys that work at this stage."""
+        leave = {"choice": ("keep it", "keep") if self._model else ("skip", "skip")}
+        leave["download"] = ("cancel; what has arrived is kept", "cancel")
+        words = {"esc": leave.get(stage, ("back", "back"))}
+        if not self._found.default:  # what is chosen first is what new sessions begin with
+            words["enter"] = ("use from now on", "use")
+        elif stage == "choice":
+            words["enter"] = ("use in this session", "use")
+        if stage == "form":
+            words["enter"] = ("next, then use", "next")
+        take = ("enter", "ctrl+s") if self._found.default else ("enter",)
+        keys = {"choice": take, "form": take, "consent": ("y",), "download": ()}[stage]
+        return key_labels(self, *keys, "esc", words=words)
+
     def _words(self, stage: SetupStage) -> tuple[str, str]:
         if stage == "choice":
-            note = "Nothing is sent anywhere until you choose."
-            return "Which model?", "\n".join(part for part in (safe_text(self._found.why), note) if part)
+            offer = self._highlighted()
+            why = self._found.why if offer is not None and offer.recommended else ""
+            named = "" if offer is None or offer.id == offer.title else offer.id
+            asking = "Asking servers for their models …" if self._found.more else ""
+            used = any(one.current or one.recent for one in self._found.offers)
+            star = f"★ Recommended for this machine. {why}" if why else ""
+            parts = (star, named, asking, _ASKED if used else _PRIVATE)
+            return "Which model?", "\n".join(safe_text(part) for part in parts if part)
         if stage == "form" or self._offer is None:
             return "Another provider", ""
         offer = self._offer
@@ -214,10 +291,29 @@ class SetupScreen(Screen[None]):
         self.query_one("#setup-error", Words).update(text)
 
 
-def _offer_line(offer: ModelOffer) -> Content:
+def _best(offers: Sequence[ModelOffer]) -> int:
+    """What Enter takes at first: the model in use, else the first that is ready, else the recommended one."""
+    for fits in (lambda one: one.current, lambda one: not one.download_bytes, lambda one: one.recommended):
+        if (found := next((index for index, offer in enumerate(offers) if fits(offer)), None)) is not None:
+            return found
+    return 0
+
+
+def _same(one: ModelOffer, other: ModelOffer) -> bool:
+    return (one.id, one.api_base) == (other.id, other.api_base)
+
+
+def _has_words(offer: ModelOffer, words: Sequence[str]) -> bool:
+    text = f"{offer.id} {offer.title} {offer.detail}".casefold()
+    return all(word in text for word in words)
+
+
+def _offer_line(offer: ModelOffer, default: str) -> Content:
     star = "★ " if offer.recommended else ""
     facts = f" · {safe_text(offer.detail)}" if offer.detail else ""
-    return lettering((f"{star}{safe_text(offer.title)}", "$text"), (facts, "$dim"))
+    usual = " · default" if offer.id == default else ""
+    style = "bold $accent" if offer.current else "$text"
+    return lettering((f"{star}{safe_text(offer.title)}", style), (facts, "$dim"), (usual, "$dim"))
 
 
 def _time(count: int) -> str:

@@ -90,6 +90,12 @@ class ModelOffer(Value, frozen=True, kw_only=True):
     download_bytes: int = 0
     """What choosing it would download; 0 when it is ready."""
     recommended: bool = False
+    current: bool = False
+    """It is in use."""
+    recent: bool = False
+    """It was used before."""
+    wants_key: bool = False
+    """The key that it was used with was typed, and is not known any more."""
 
 
 class ModelsFound(SessionReply, frozen=True, kw_only=True, tag=True):
@@ -97,6 +103,10 @@ class ModelsFound(SessionReply, frozen=True, kw_only=True, tag=True):
 
     offers: tuple[ModelOffer, ...]
     why: str = ""
+    default: str = ""
+    """What new sessions begin with."""
+    more: bool = False
+    """Servers are still being asked what they have; the answer comes again."""
 
 
 class KernelsFound(SessionReply, frozen=True, kw_only=True, tag=True):

@@ -130,7 +130,9 @@ class UseModel(SessionVerb, frozen=True, kw_only=True, tag=True):
     api_base: str | None = None
     """A server; "" is the provider's own, None the one that is in use, if it may have a model of this name."""
     api_key: str | None = None
-    """Kept in memory only; never in an event."""
+    """Kept in memory only; never in an event. `$NAME` is what stands in that variable of the environment."""
+    keep: bool = False
+    """Also what new sessions begin with."""
 
 
 class UseKernel(SessionVerb, frozen=True, kw_only=True, tag=True):

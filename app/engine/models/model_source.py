@@ -22,6 +22,7 @@ from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.failures import needs_litellm
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
+from oi_tui.app.engine.models.model_list import list_models
 from oi_tui.app.engine.models.offers import find_offers, runs_here
 from oi_tui.app.engine.models.ollama_model import OllamaModel
 from oi_tui.app.engine.models.price_table import has_litellm
@@ -66,9 +67,10 @@ class Models:
         api_key: str | None = None,
         *,
         elsewhere: Callable[[], Collection[str]] = tuple,
+        check: bool = False,
     ) -> Model:
         """The model of this name; an embedded one whose weights are not here is an error that says how to get them. One
-        that is not in use `elsewhere` is stopped for it."""
+        that is not in use `elsewhere` is stopped for it. With `check`, so is one that lacks a key or a server."""
         if self.is_embedded(name):
             return await self._open_embedded(name, elsewhere)
         if name.startswith(FAKE):
@@ -76,7 +78,7 @@ class Models:
         section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
         if self._section.name not in ("", name):  # the prices that were set are those of another model
             section = msgspec.structs.replace(section, input_price=None, output_price=None)
-        return await self._ready(section, api_key=api_key)
+        return await self._ready(section, api_key=api_key, check=check)
 
     async def _open_embedded(self, name: str, elsewhere: Callable[[], Collection[str]]) -> Model:
         local = catalogue.find(name)
@@ -97,7 +99,13 @@ class Models:
         return await self._ready(section, title=name, free=True)
 
     async def _ready(
-        self, section: ModelSection, *, api_key: str | None = None, title: str = "", free: bool = False
+        self,
+        section: ModelSection,
+        *,
+        api_key: str | None = None,
+        title: str = "",
+        free: bool = False,
+        check: bool = False,
     ) -> Model:
         """Our own client for whoever it can speak to, LiteLLM for all others; ready to be asked. ModelError where
         LiteLLM is needed and was left out."""
@@ -114,6 +122,8 @@ class Models:
         else:
             model = LiteLLMModel(section, api_key=api_key, environ=self._environ, title=title, free=free)
         await model.preload()
+        if check and model.obstacle is not None:
+            raise model.obstacle
         return model
 
     async def _serve(self, local: LocalModel, elsewhere: Callable[[], Collection[str]]) -> str:
@@ -142,6 +152,13 @@ class Models:
     async def provider(self, name: str) -> str:
         """The provider that stands in front of the name; "local" of the embedded models."""
         return "local" if name.startswith(EMBEDDED) else provider_of(name)
+
+    async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:
+        """What else there is on the server of this model; nothing where it does not say."""
+        if name.startswith((EMBEDDED, FAKE)):
+            return ()
+        section = msgspec.structs.replace(self._section, name=name, api_base=api_base)
+        return await list_models(section, api_key, self._environ)
 
     async def find_models(self) -> ModelsFound:
         """Keys and local servers first, then embedded models."""

@@ -4,6 +4,7 @@ Runs on the first screen, so it is quick, parallel, never raises, and does not l
 """
 
 import asyncio
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -100,8 +101,8 @@ async def _server_offers(server: Server, timeout: float) -> list[ModelOffer]:
     path = "/api/tags" if server.speaks == "ollama" else "/v1/models"
     try:
         async with asyncio.timeout(timeout):
-            answer = await _get(server.port, path)
-        return [_offer(server, name) for name in _names(answer)[:OFFERS_LIMIT]]
+            answer = await get_json(f"http://127.0.0.1:{server.port}", path)
+        return [_offer(server, name) for name in model_names(answer)[:OFFERS_LIMIT]]
     except no_list_errors():
         return []
 
@@ -114,7 +115,8 @@ async def runs_here(api_base: str, *, timeout: float = 1.0) -> bool:
         if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost"):
             return False
         async with asyncio.timeout(timeout):
-            answer = await _get(parts.port or 80, f"{parts.path.rstrip('/')}/models")
+            base = f"http://127.0.0.1:{parts.port or 80}"
+            answer = await get_json(base, f"{parts.path.rstrip('/')}/models")
     except no_list_errors():
         return False
     rows = answer.get("data") if isinstance(answer, dict) else None
@@ -130,7 +132,7 @@ def no_list_errors() -> tuple[type[Exception], ...]:
     return (OSError, TimeoutError, ValueError, ClientError)
 
 
-def _names(answer: Any) -> list[str]:
+def model_names(answer: Any) -> list[str]:
     """Model names in the answer of either kind of server; ValueError for any other answer."""
     rows = answer.get("models", answer.get("data")) if isinstance(answer, dict) else None
     if not isinstance(rows, list):
@@ -149,10 +151,13 @@ def _offer(server: Server, name: str) -> ModelOffer:
     return ModelOffer(id=model, kind="server", title=name, detail=detail, api_base=address)
 
 
-async def _get(port: int, path: str) -> Any:
-    """JSON from the loopback."""
-    url = f"http://127.0.0.1:{port}"
-    async with await open_http(url) as http, http.get(f"{url}{path}", allow_redirects=False) as answer:
+async def get_json(base: str, path: str, *, key: str | None = None, environ: Mapping[str, str] = os.environ) -> Any:
+    """What a server says there. ValueError if it says something else, or too much; and see `no_list_errors`."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with (
+        await open_http(base, headers, environ) as http,
+        http.get(f"{base}{path}", allow_redirects=False) as answer,
+    ):
         if answer.status != 200:
             raise ValueError("not found there")
         body = b""

@@ -49,6 +49,8 @@ class ServedModel(ABC):
         self._free = free
         self._backoff = backoff
         self._facts: Facts | None = None
+        self.obstacle: ModelError | None = None
+        """Why it cannot be asked, as far as `preload` could tell."""
 
     @property
     def name(self) -> str:
@@ -75,8 +77,8 @@ class ServedModel(ABC):
         asked."""
         try:
             await self._ready()
-        except ModelError:
-            return
+        except ModelError as error:
+            self.obstacle = error
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """Ask, again while that may help and nothing has arrived. ModelError when it cannot answer."""

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
@@ -13,6 +15,7 @@ from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelsF
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.session.recent_models import KeyRing, RecentModel, RecentModels, arrange_offers
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 PROGRESS_INTERVAL = 0.1
@@ -32,10 +35,16 @@ class ModelSource(Protocol):
         ...
 
     async def open(
-        self, name: str, api_base: str | None = None, api_key: str | None = None, *, elsewhere: ModelNames = tuple
+        self,
+        name: str,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        *,
+        elsewhere: ModelNames = tuple,
+        check: bool = False,
     ) -> Model:
-        """The model of this name, ready to be asked; ModelError or LocalModelError if there is none. Those that are in
-        use `elsewhere` go on as they are."""
+        """The model of this name, ready to be asked; ModelError or LocalModelError if there is none, or (`check`) if it
+        lacks a key or a server. Those that are in use `elsewhere` go on as they are."""
         ...
 
     def can_open(self, name: str) -> bool:
@@ -50,6 +59,10 @@ class ModelSource(Protocol):
         """What there is to choose from."""
         ...
 
+    async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:
+        """What else there is on the server of this model; nothing where it does not say in time."""
+        ...
+
     async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
         """Download an embedded model; returns its name. LocalModelError if that fails; cancellable."""
         ...
@@ -62,27 +75,41 @@ class ModelSource(Protocol):
 class Servers:
     """The servers that names of models may mean; a key goes nowhere but to the server that it was given for."""
 
-    def __init__(self, models: ModelSource, asked: ModelSection, api_key: str | None) -> None:
+    def __init__(
+        self, models: ModelSource, asked: ModelSection, api_key: str | None, store: Store | None = None
+    ) -> None:
         """`asked` and `api_key` are what the flags and the settings say."""
         self._models = models
         self._asked = asked
-        self._keys = {asked.api_base: api_key}
+        self.recent = RecentModels(store)
+        self.keys = KeyRing()
+        if api_key:
+            self.keys.give(asked.api_base, api_key)
+        for used in self.recent.all():
+            if used.key.startswith("$") and used.api_base and used.api_base not in self.keys:
+                self.keys.give(used.api_base, used.key)
 
     async def place(self, verb: UseModel, past: Transcript) -> UseModel:
-        """A name of the same provider, without a server, means the server in use, else the one that the flags named."""
+        """A name of the same provider, without a server, means the server in use, else the one that the flags named;
+        else a name that was used before means the server that it was used on."""
         if verb.api_base is not None:
             return self.keep_key(verb)
         for name, server in ((past.model, past.api_base), (self._asked.name, self._asked.api_base)):
             if server and await self._models.provider(verb.name) == await self._models.provider(name):
-                key = verb.api_key or self._keys.get(server)
-                return self.keep_key(UseModel(name=verb.name, api_base=server, api_key=key))
-        return verb
+                return self.keep_key(replace(verb, api_base=server))
+        used = next((one for one in self.recent.all() if one.name == verb.name and one.api_base), None)
+        return self.keep_key(replace(verb, api_base=used.api_base)) if used is not None else verb
 
     def keep_key(self, verb: UseModel) -> UseModel:
-        """The verb as it is; a later name on its server need not give the key again."""
-        if verb.api_base and verb.api_key:
-            self._keys[verb.api_base] = verb.api_key
-        return verb
+        """The verb with the key of its server: a later name there need not give it again."""
+        if verb.api_key:
+            return replace(verb, api_key=self.keys.give(verb.api_base or "", verb.api_key) or None)
+        return replace(verb, api_key=self.keys.get(verb.api_base)) if verb.api_base else verb
+
+
+def _is_local(name: str) -> bool:
+    """Whether it has no server that could be asked what else it has."""
+    return name.startswith(("local/", "fake/"))
 
 
 def last_model(transcript: Transcript, api_key: str | None = None) -> UseModel | None:
@@ -103,8 +130,12 @@ class ModelSwitch:
         tell: Callable[[Reply], None],
         listen: Callable[[Model], Model],
         elsewhere: ModelNames,
+        servers: Servers,
     ) -> None:
         """Models are used as `listen` gives them back; other sessions use those `elsewhere`."""
+        self._servers = servers
+        self._in_use: tuple[str, str] | None = None
+        """Name and server of the model that is open."""
         self._session = session
         self._models = models
         self._store = store
@@ -130,7 +161,8 @@ class ModelSwitch:
             await asyncio.wait([self._opening])
 
     def use(self, verb: UseModel, *, remember: bool = True) -> asyncio.Task[str]:
-        """Open another model, and remember it for later sessions; one that is still being opened is given up."""
+        """Open another model; one that is still being opened is given up. With `remember` a person chose it, and it may
+        be what later sessions begin with."""
         if self._opening is not None:
             self._opening.cancel()
         self._session.choices.expect_model(verb.name, verb.api_base or "")
@@ -156,30 +188,68 @@ class ModelSwitch:
     async def _open(self, verb: UseModel, *, remember: bool) -> str:
         """Why it could not be opened, "" if it is in use now."""
         try:
-            model = await self._models.open(verb.name, verb.api_base, verb.api_key, elsewhere=self._elsewhere)
-            if remember and self._store is not None:
+            check = remember and self._in_use is not None  # else it is said when it is asked: there is none to keep
+            model = await self._models.open(
+                verb.name, verb.api_base, verb.api_key, elsewhere=self._elsewhere, check=check
+            )
+            if remember and self._store is not None and (verb.keep or not self._store.recall("model")):
                 self._store.remember("model", verb.name)
                 self._store.remember("api_base", verb.api_base or "")
         except OiTuiError as error:
             self._session.report(error)
+            self._stay()
             return error.title
         except Exception as error:
             # Boundary: a defect in a library must leave a session that can be told another model.
             _log.exception("opening a model failed")
             title = f"The model {verb.name} could not be opened: {error!r}."
             self._session.notice("error", title, hint="Choose another one with /model.")
+            self._stay()
             return title
         self._session.choices.use_model(self._listen(model))
+        self._in_use = (verb.name, verb.api_base or "")
+        if self._models.can_open(verb.name):
+            base = verb.api_base or ""
+            self._servers.recent.note(
+                RecentModel(name=verb.name, api_base=base, key=self._servers.keys.reference(base) if base else "")
+            )
         return ""
 
+    def _stay(self) -> None:
+        """The model before is still the one in use."""
+        if self._in_use is not None:
+            self._session.choices.expect_model(*self._in_use)
+            self._session.notice("info", f"Still using {self._in_use[0]}.")
+
     async def _find(self) -> None:
+        """At once what is known and at hand; again when servers have told what they have."""
+        keys, recent = self._servers.keys, self._servers.recent.all()
+        current = RecentModel(name="")
+        if (used := last_model(self._session.transcript)) is not None:
+            current = RecentModel(name=used.name, api_base=used.api_base or "")
+        recent = tuple(one for one in recent if self._models.can_open(one.name))
+        places = {one.api_base: one for one in reversed((current, *recent)) if one.name and not _is_local(one.name)}
+        found = await self._look_around()
+        default = self._store.recall("model") if self._store is not None else ""
+
+        def tell(on_servers: Mapping[str, Sequence[str]], *, more: bool = False) -> None:
+            offers = arrange_offers(found.offers, current, recent, on_servers, keys)
+            self._tell(ModelsFound(offers=offers, why=found.why, default=default, more=more))
+
+        tell({}, more=bool(places))
+        if places:
+            lists = await asyncio.gather(
+                *(self._models.list_models(one.name, base, keys.get(base)) for base, one in places.items())
+            )
+            tell(dict(zip(places, lists, strict=True)))
+
+    async def _look_around(self) -> ModelsFound:
         try:
-            found = await self._models.find_models()
+            return await self._models.find_models()
         except Exception as error:
             # Boundary: looking for models must not keep anybody from naming one.
             _log.exception("looking for models failed")
-            found = ModelsFound(offers=(), why=f"Looking for models failed: {error!r}.")
-        self._tell(found)
+            return ModelsFound(offers=(), why=f"Looking for models failed: {error!r}.")
 
     async def _fetch(self, model_id: str) -> None:
         """Download, then use; whatever happens, exactly one `FetchEnded` says how it ended."""

@@ -118,7 +118,9 @@ class OpenSession:
         )
         self._outbox = Outbox(self.send)
         tell = self._outbox.put
-        self.chooser = ModelSwitch(self.session, services.models, self._store, tell, self._log.listen, models_elsewhere)
+        self.chooser = ModelSwitch(
+            self.session, services.models, self._store, tell, self._log.listen, models_elsewhere, services.servers
+        )
         self.ties.on_refusal = self._log.note_refusal
         self.ties.has_embedded_model = lambda: self.chooser.is_embedded
         self.kernel_switch = KernelSwitch(self.session, self.kernels, tell)

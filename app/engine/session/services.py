@@ -95,4 +95,4 @@ class Services:
     @cached_property
     def servers(self) -> Servers:
         """Where models are, and the keys that were given for each place."""
-        return Servers(self.models, self.setup.settings.model, self.setup.api_key)
+        return Servers(self.models, self.setup.settings.model, self.setup.api_key, self.store)

@@ -1,0 +1,135 @@
+"""Models that were used, each with its server and where its key was from: what the choice of a model begins with.
+
+A key itself is never written down: only which variable of the environment it stood in, or that it was typed.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from oi_tui.app.engine.core.protocol import ModelOffer
+from oi_tui.app.engine.core.values import Value
+from oi_tui.app.engine.log.store import Store
+
+_FACT = "recent models"
+_MOST = 8
+TYPED = "typed"
+"""Reference of a key that is in memory only."""
+_KEY_VARIABLE = "OI_TUI_API_KEY"
+
+
+class RecentModel(Value, frozen=True, kw_only=True):
+    """One that was used."""
+
+    name: str
+    api_base: str = ""
+    key: str = ""
+    """`$NAME` of a variable, `typed`, or "" where none was given for it."""
+
+
+class RecentModels:
+    """The newest first; without a store, none."""
+
+    def __init__(self, store: Store | None) -> None:
+        self._store = store
+
+    def all(self) -> tuple[RecentModel, ...]:
+        """What is written down; nothing of what cannot be read."""
+        if self._store is None:
+            return ()
+        try:
+            return msgspec.json.decode(self._store.recall(_FACT) or "[]", type=tuple[RecentModel, ...])[:_MOST]
+        except msgspec.DecodeError:
+            return ()
+
+    def note(self, used: RecentModel) -> None:
+        """This one was used now."""
+        if self._store is not None:
+            others = [one for one in self.all() if (one.name, one.api_base) != (used.name, used.api_base)]
+            self._store.remember(_FACT, msgspec.json.encode([used, *others][:_MOST]).decode())
+
+
+class KeyRing(dict[str, str]):
+    """Keys by the server that they were given for, in memory; and where each was from."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        super().__init__()
+        self._environ = environ
+        self._references: dict[str, str] = {}
+
+    def give(self, api_base: str, key: str) -> str:
+        """Keep a key, or what stands in the variable that is named (`$NAME`); the key itself, "" if there is none."""
+        if key.startswith("$"):
+            self._references[api_base] = key
+            key = self._environ.get(key[1:], "").strip()
+        elif key and key == self._environ.get(_KEY_VARIABLE, "").strip():
+            self._references[api_base] = f"${_KEY_VARIABLE}"
+        else:
+            self._references[api_base] = TYPED
+        if key:
+            self[api_base] = key
+        return key
+
+    def reference(self, api_base: str) -> str:
+        """Where the key for this server is from, "" if there is none."""
+        return self._references.get(api_base, "")
+
+
+def arrange_offers(
+    found: Sequence[ModelOffer],
+    current: RecentModel,
+    recent: Sequence[RecentModel],
+    on_servers: Mapping[str, Sequence[str]],
+    keys: Mapping[str, str],
+) -> tuple[ModelOffer, ...]:
+    """The model in use, the others of its server, recent ones, those of their servers, then what else was found; each
+    once. `on_servers`: by address, the models there. `keys`: by address, those that are known."""
+    offers: list[ModelOffer] = []
+    if current.name:
+        offers.append(_offer(current, "in use", keys, current=True))
+        offers += _siblings(current.api_base, on_servers)
+    offers += (_offer(one, "recent", keys, recent=True) for one in recent)
+    for one in recent:
+        offers += _siblings(one.api_base, on_servers)
+    known = {(offer.id, offer.api_base or ""): offer for offer in reversed((*offers, *found))}
+    ordered = dict.fromkeys((offer.id, offer.api_base or "") for offer in (*offers, *found))
+    embedded = {offer.id: offer for offer in found if offer.kind == "embedded"}
+    return tuple(_with_facts(known[place], embedded.get(place[0])) for place in ordered)
+
+
+def _siblings(api_base: str, on_servers: Mapping[str, Sequence[str]]) -> list[ModelOffer]:
+    where = _place(api_base) or "same provider"
+    names = on_servers.get(api_base, ())
+    return [ModelOffer(id=name, kind="server", title=name, detail=where, api_base=api_base) for name in names]
+
+
+def _offer(
+    one: RecentModel, word: str, keys: Mapping[str, str], *, current: bool = False, recent: bool = False
+) -> ModelOffer:
+    where = _place(one.api_base)
+    return ModelOffer(
+        id=one.name,
+        kind="server" if one.api_base else "key",
+        title=one.name,
+        detail=f"{word} · {where}" if where else word,
+        api_base=one.api_base,
+        current=current,
+        recent=recent,
+        wants_key=not current and one.key == TYPED and one.api_base not in keys,
+    )
+
+
+def _with_facts(offer: ModelOffer, embedded: ModelOffer | None) -> ModelOffer:
+    """What is known of an embedded model is told of a recent one as well."""
+    if embedded is None or embedded is offer:
+        return offer
+    word = "in use" if offer.current else "recent"
+    return msgspec.structs.replace(
+        embedded, detail=f"{word} · {embedded.detail}", current=offer.current, recent=offer.recent
+    )
+
+
+def _place(api_base: str) -> str:
+    """The server in a few words, without what may be secret in its address."""
+    return api_base.partition("://")[2].rpartition("@")[2].partition("?")[0].rstrip("/")

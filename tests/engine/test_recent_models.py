@@ -1,0 +1,107 @@
+"""The choice of a model: what is in use comes first, recent ones follow, no key is written down."""
+
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.core.blocks import NoticeBlock
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.protocol import ModelOffer, ModelsFound
+from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.core.verbs import FindModels, Open, UseModel
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.models.model_list import list_models
+from oi_tui.app.engine.session.recent_models import TYPED, KeyRing, RecentModel, RecentModels, arrange_offers
+from oi_tui.app.engine.testing import FakeModel, FakeModels
+from support.front import engine
+from support.openai_server import OpenAIServer
+
+FAR, NEAR = "https://models.example.org/v1", "http://127.0.0.1:9/v1"
+
+
+def test_the_model_in_use_comes_first_then_its_server_then_recent_ones_and_each_once() -> None:
+    key = ModelOffer(id="openai/gpt-5", kind="key", title="OpenAI gpt-5", api_base="")
+    tiny = ModelOffer(id="local/tiny", kind="embedded", title="Built-in: Tiny", detail="1 GB", recommended=True)
+    current = RecentModel(name="strong-1", api_base=FAR, key=TYPED)
+    recent = (current, RecentModel(name="local/tiny"), RecentModel(name="other", api_base=NEAR, key=TYPED))
+    on_servers = {FAR: ("strong-1", "strong-2"), NEAR: ("other",)}
+    offers = arrange_offers((key, tiny), current, recent, on_servers, {FAR: "k"})
+    assert [(offer.id, offer.current, offer.recent, offer.wants_key) for offer in offers] == [
+        ("strong-1", True, False, False),
+        ("strong-2", False, False, False),
+        ("local/tiny", False, True, False),
+        ("other", False, True, True),  # its key was typed in another run of the program
+        ("openai/gpt-5", False, False, False),
+    ]
+    assert offers[0].detail == "in use · models.example.org/v1"
+    assert offers[2].detail == "recent · 1 GB"
+    nothing_used = arrange_offers((key, tiny), RecentModel(name=""), (), {}, {})
+    assert nothing_used == (key, tiny)
+
+
+def test_a_key_is_kept_in_memory_and_only_where_it_is_from_is_written_down(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions.db")
+    recent = RecentModels(store)
+    keys = KeyRing({"GATEWAY_KEY": "s3cret-of-variable", "OI_TUI_API_KEY": "s3cret-of-ours"})
+    assert keys.give(FAR, "$GATEWAY_KEY") == "s3cret-of-variable"
+    assert keys.give(NEAR, "s3cret-of-ours") == keys[NEAR]
+    keys.give("http://127.0.0.1:8/v1", "s3cret-typed")
+    assert [keys.reference(one) for one in (FAR, NEAR, "http://127.0.0.1:8/v1", "")] == [
+        "$GATEWAY_KEY",
+        "$OI_TUI_API_KEY",
+        TYPED,
+        "",
+    ]
+    assert keys.give(FAR, "$NOT_SET") == ""
+    for number in range(12):
+        recent.note(RecentModel(name=f"m{number % 10}", api_base=FAR, key="$GATEWAY_KEY"))
+    assert [one.name for one in RecentModels(store).all()] == ["m1", "m0", "m9", "m8", "m7", "m6", "m5", "m4"]
+    store.remember("recent models", '[{"name": 5}]')
+    assert recent.all() == ()
+    store.close()
+
+
+async def test_a_recent_model_is_chosen_again_with_its_server_and_a_wrong_one_keeps_what_works(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel("One."))
+    async with engine(tmp_path, models.model, models=models, name="") as front:
+        await front.client.send(Open())
+        await front.client.send(UseModel(name="first"))
+        await front.until(lambda _: front.transcript.model == "first")
+        await front.client.send(UseModel(name="strong-1", api_base=NEAR, api_key="s3cret"))
+        await front.until(lambda _: front.transcript.model == "strong-1")
+        await front.client.send(UseModel(name="local/tiny"))
+        await front.until(lambda _: front.transcript.model == "local/tiny")
+        await front.client.send(UseModel(name="strong-1"))  # the server it was used on, with its key
+        await front.until(lambda _: front.transcript.model == "strong-1")
+        assert models.opened[-1] == ("strong-1", NEAR, "s3cret")
+        await front.client.send(FindModels())
+        found = await front.until(lambda reply: isinstance(reply, ModelsFound) and not reply.more)
+        assert isinstance(found, ModelsFound)
+        assert [offer.id for offer in found.offers][:3] == ["strong-1", "strong-1-large", "local/tiny"]
+        assert (found.offers[0].current, found.default) == (True, "first"), "a choice is no default unasked"
+        await front.client.send(UseModel(name="strong-1-large", api_base=NEAR, keep=True))
+        await front.until(lambda _: front.transcript.model == "strong-1-large")
+        models.fails = ModelError("unknown_model", "It is not clear whose model “x” is.")
+        await front.client.send(UseModel(name="x"))
+        await front.until(
+            lambda _: any(
+                isinstance(block, NoticeBlock) and block.title == "Still using strong-1-large."
+                for block in front.transcript.blocks
+            )
+        )
+        assert front.transcript.model == "strong-1-large"
+    assert b"s3cret" not in b"".join(file.read_bytes() for file in tmp_path.glob("sessions.db*"))
+    store = Store(tmp_path / "sessions.db")
+    assert (store.recall("model"), store.recall("api_base")) == ("strong-1-large", NEAR)
+    assert RecentModels(store).all()[0] == RecentModel(name="strong-1-large", api_base=NEAR, key=TYPED)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "listed"), [("strong-1", ("strong-1", "openai/a/b")), ("openai/x", ("openai/strong-1", "openai/a/b"))]
+)
+async def test_all_models_of_the_server_in_use_are_listed_as_they_are_named(name: str, listed: tuple[str, ...]) -> None:
+    with OpenAIServer(models=("strong-1", "a/b", "text-embed")) as server:
+        section = ModelSection(name=name, api_base=server.url)
+        assert await list_models(section, "k", {}, patience=10) == listed
+    assert await list_models(section, "k", {}, patience=10) == ()  # nobody listens there any more
