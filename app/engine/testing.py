@@ -7,7 +7,7 @@ They stand in for the real ones in tests of anything above them, here and in plu
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
@@ -360,15 +360,7 @@ class FakeModels:
     def is_embedded(self, name: str) -> bool:
         return name.startswith("local/")
 
-    async def open(
-        self,
-        name: str,
-        api_base: str | None = None,
-        api_key: str | None = None,
-        *,
-        elsewhere: Callable[[], Collection[str]] = tuple,
-        check: bool = False,
-    ) -> Model:
+    async def open(self, name: str, api_base: str | None = None, api_key: str | None = None, **_: object) -> Model:
         """Recorded; the fake takes the name."""
         self.opened.append((name, api_base, api_key))
         if self.opening is not None:

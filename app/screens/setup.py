@@ -202,7 +202,7 @@ class SetupScreen(Screen[None]):
     def _show_offers(self) -> None:
         """What fits the words that are typed; the highlight stays on what it was on."""
         offers, words = self.query_one(Options), self._filter.casefold().split()
-        before = self._highlighted()
+        before = self._at_cursor()
         self._shown = [offer for offer in self._found.offers if _has_words(offer, words)]
         offers.clear_options()
         offers.add_options(Content() for _ in self._lines())
@@ -211,7 +211,7 @@ class SetupScreen(Screen[None]):
         offers.highlighted = best
         self._mark(best)
 
-    def _highlighted(self) -> ModelOffer | None:
+    def _at_cursor(self) -> ModelOffer | None:
         number = self.query_one(Options).highlighted
         return self._shown[number] if number is not None and number < len(self._shown) else None
 
@@ -250,21 +250,21 @@ class SetupScreen(Screen[None]):
         leave = {"choice": ("keep it", "keep") if self._model else ("skip", "skip")}
         leave["download"] = ("cancel; what has arrived is kept", "cancel")
         words = {"esc": leave.get(stage, ("back", "back"))}
-        if not self._found.default:  # what is chosen first is what new sessions begin with
+        if not self._model:  # what is chosen first is what new sessions begin with
             words["enter"] = ("use from now on", "use")
         elif stage == "choice":
             words["enter"] = ("use in this session", "use")
         if stage == "form":
             words["enter"] = ("next, then use", "next")
-        take = ("enter", "ctrl+s") if self._found.default else ("enter",)
+        take = ("enter", "ctrl+s") if self._model else ("enter",)
         keys = {"choice": take, "form": take, "consent": ("y",), "download": ()}[stage]
         return key_labels(self, *keys, "esc", words=words)
 
     def _words(self, stage: SetupStage) -> tuple[str, str]:
         if stage == "choice":
-            offer = self._highlighted()
+            offer = self._at_cursor()
             why = self._found.why if offer is not None and offer.recommended else ""
-            named = "" if offer is None or offer.id == offer.title else offer.id
+            named = "" if offer is None else f"{offer.id} · {offer.detail}" if offer.detail else offer.id
             asking = "Asking servers for their models …" if self._found.more else ""
             used = any(one.current or one.recent for one in self._found.offers)
             star = f"★ Recommended for this machine. {why}" if why else ""

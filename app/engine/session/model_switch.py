@@ -162,7 +162,7 @@ class ModelSwitch:
 
     def use(self, verb: UseModel, *, remember: bool = True) -> asyncio.Task[str]:
         """Open another model; one that is still being opened is given up. With `remember` a person chose it, and it may
-        be what later sessions begin with."""
+        be what later sessions begin with: if they say so, or if it is the first."""
         if self._opening is not None:
             self._opening.cancel()
         self._session.choices.expect_model(verb.name, verb.api_base or "")
@@ -192,7 +192,7 @@ class ModelSwitch:
             model = await self._models.open(
                 verb.name, verb.api_base, verb.api_key, elsewhere=self._elsewhere, check=check
             )
-            if remember and self._store is not None and (verb.keep or not self._store.recall("model")):
+            if remember and self._store is not None and (verb.keep or self._in_use is None):
                 self._store.remember("model", verb.name)
                 self._store.remember("api_base", verb.api_base or "")
         except OiTuiError as error:
