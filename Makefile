@@ -2,6 +2,7 @@
 #                         set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
 # make test               set up .venv and run the whole check
 # make check-servers      install foreign servers and a browser, and run what needs them
+# make check-all          the check with what it leaves out: more sizes, more places, all on servers
 # make check-bare         root only: make run and make test in Debian's smallest roots, as root and as a user (needs debootstrap)
 # make soak               two hundred turns with faults, of which the check runs twenty; two hundred kills of starting kernels
 # make coverage           which lines of the engine the tests go through
@@ -24,7 +25,7 @@ export OI_TUI_ACCEPT_DOWNLOAD := $(or $(ACCEPT_DOWNLOAD),$(OI_TUI_ACCEPT_DOWNLOA
 # Its Python may be gone, or have been broken off: then what is stamped as installed is not.
 BROKEN := $(shell "$(BIN)/python" -c "import pip" 2>/dev/null || echo again)
 
-.PHONY: run test check check-servers check-bare soak redteam coverage bench pictures gallery house clean machine again
+.PHONY: run test check check-servers check-all check-bare soak redteam coverage bench pictures gallery house clean machine again
 
 run: $(VENV)/.run
 	@if [ -z "$$TASK" ] && [ -t 0 ] && [ -t 1 ] && [ "$$TERM" != dumb ]; then \
@@ -49,6 +50,11 @@ run: $(VENV)/.run
 test: $(VENV)/.dev
 	$(MAKE) --no-print-directory check
 
+CHECKED ?= not servers and not thorough
+check-all:
+	$(MAKE) --no-print-directory test CHECKED="not servers"
+	$(MAKE) --no-print-directory check-servers SELECT="servers"
+
 # The tests start the program some two hundred times, and are themselves read by each of the test processes: compiled once.
 check: export PYTHONDONTWRITEBYTECODE :=
 check:
@@ -60,10 +66,10 @@ check:
 	@# Tests wait for terminals and kernels: mypy takes that time. What fails on a busy machine is tried again alone, and
 	@# if it passes then, it is named as flaky below: it is to be mended, not to be lived with.
 	$(BIN)/mypy & mypy=$$!; \
-		$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15; tests=$$?; \
+		$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15 -m "$(CHECKED)"; tests=$$?; \
 		if [ $$tests -eq 1 ]; then \
 			echo "FAILED AT THE FIRST TRY, tried again alone:" >&2; \
-			$(BIN)/pytest --last-failed --last-failed-no-failures none -v && tests=0 && \
+			$(BIN)/pytest --last-failed --last-failed-no-failures none -v -m "$(CHECKED)" && tests=0 && \
 				echo "FLAKY: what passed only at the second try stands above, to be mended." >&2; \
 		fi; \
 		wait $$mypy || { echo "mypy found what stands above." >&2; exit 1; }; \

@@ -45,6 +45,15 @@ def seen(terminal: Callable[..., Terminal], clean_env: dict[str, str], tmp_path:
     return shown
 
 
+LOOK = ("48;5;16", "38;5;66", "38;5;79")
+
+
+@pytest.fixture
+def kept(clean_env: dict[str, str]) -> None:
+    """The look is there, as if the program had run in this home."""
+    keep_look(LOOK, clean_env)
+
+
 Slow = Callable[..., Terminal]
 
 
@@ -73,9 +82,8 @@ def test_skeleton_has_the_colours_and_places_of_the_frame_that_follows(seen: Ter
     assert early.background("starting") == seen.background("sk, or")
 
 
-def test_keys_typed_on_the_skeleton_are_not_shown_and_come_to_the_prompt(
-    seen: Terminal, slow: Slow, gate: Path
-) -> None:
+@pytest.mark.usefixtures("kept")
+def test_keys_typed_on_the_skeleton_are_not_shown_and_come_to_the_prompt(slow: Slow, gate: Path) -> None:
     early = slow()
     early.wait_for("starting")
     early.send("a sum, pl")
@@ -89,7 +97,8 @@ def test_keys_typed_on_the_skeleton_are_not_shown_and_come_to_the_prompt(
     assert early.faults == []
 
 
-def test_a_paste_on_the_skeleton_is_one_and_is_not_sent(seen: Terminal, slow: Slow, gate: Path, script: Script) -> None:
+@pytest.mark.usefixtures("kept")
+def test_a_paste_on_the_skeleton_is_one_and_is_not_sent(slow: Slow, gate: Path, script: Script) -> None:
     early = slow()
     early.wait_for("starting")
     early.paste("first\rsecond\r")
@@ -99,7 +108,8 @@ def test_a_paste_on_the_skeleton_is_one_and_is_not_sent(seen: Terminal, slow: Sl
     assert script.requests == []
 
 
-def test_keys_typed_on_the_skeleton_decide_nothing(seen: Terminal, slow: Slow, gate: Path) -> None:
+@pytest.mark.usefixtures("kept")
+def test_keys_typed_on_the_skeleton_decide_nothing(slow: Slow, gate: Path) -> None:
     """The question about the folder comes up under them."""
     early = slow(OI_TUI_SANDBOX="")
     early.wait_for("starting")
@@ -110,8 +120,9 @@ def test_keys_typed_on_the_skeleton_decide_nothing(seen: Terminal, slow: Slow, g
     assert "no sandbox" not in early.screen
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("words", [["--theme"], ["--cwd", "/nonexistent"], ["--sandbox", "none"]])
-def test_an_error_is_said_on_the_terminal_as_it_was(seen: Terminal, slow: Slow, gate: Path, words: list[str]) -> None:
+def test_an_error_is_said_on_the_terminal_as_it_was(slow: Slow, gate: Path, words: list[str]) -> None:
     early = slow(*words)
     early.wait_for("starting")
     gate.write_text("go")
@@ -120,10 +131,9 @@ def test_an_error_is_said_on_the_terminal_as_it_was(seen: Terminal, slow: Slow, 
     assert words[0] in early.raw.decode().rpartition("\x1b[?1049l")[2]
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_leaves_the_terminal_as_it_was(
-    seen: Terminal, slow: Slow, gate: Path, number: signal.Signals, code: int
-) -> None:
+def test_a_signal_leaves_the_terminal_as_it_was(slow: Slow, gate: Path, number: signal.Signals, code: int) -> None:
     early = slow()
     early.wait_for("starting")
     with gate.open("w"):  # opens when the program waits there, and never goes on
@@ -133,18 +143,16 @@ def test_a_signal_leaves_the_terminal_as_it_was(
     assert early.faults == []
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize(
     "env", [{"NO_COLOR": "1"}, {"ACCESSIBLE": "1"}, {"TERM": "dumb"}, {"TERM": "xterm"}, {"COLORTERM": ""}]
 )
 def test_there_is_none_where_it_could_harm_or_the_colours_are_others(
-    seen: Terminal, slow: Slow, gate: Path, env: dict[str, str]
+    slow: Slow, gate: Path, env: dict[str, str]
 ) -> None:
     early = slow(**env)
     with gate.open("w"):  # opens when the program waits there
         assert early.raw == b""
-
-
-LOOK = ("48;5;16", "38;5;66", "38;5;79")
 
 
 def test_a_look_is_kept_for_one_kind_of_terminal(tmp_path: Path) -> None:

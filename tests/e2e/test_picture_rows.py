@@ -56,7 +56,7 @@ def test_R6_a_terminal_that_only_knows_text_is_told_of_the_picture_and_how_to_sa
     "changed",
     [
         {"NO_COLOR": "1"},
-        {"TERM": "xterm", "COLORTERM": ""},
+        pytest.param({"TERM": "xterm", "COLORTERM": ""}, marks=pytest.mark.thorough),
         {"LANG": "C", "LC_ALL": "C"},
         {"TERM": "vt100", "COLORTERM": ""},
     ],

@@ -16,6 +16,7 @@ from oi_tui.app.engine.models.scripted import ScriptedAnswer
 from support.openai_server import OpenAIServer, Turn
 from support.question import wait_armed
 from support.script import Script
+from support.sizes import LARGE_FIRST, SIZES
 from support.terminal import ScreenTimeout, Terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.kernel]
@@ -27,7 +28,6 @@ LIST = "\n".join(ITEMS)
 PROPOSAL = "I'll write a file.\n\n```python\nopen('ran', 'w').write('yes')\n```\n"
 QUESTION = "Run this?"
 ITEM = re.compile(r"item \d{3}")
-SIZES = pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
 ASKING = "I'll ask.\n\n```python\nname = input('name? ')\nprint('hello', name)\n```\n"
 ASKING_SECRETLY = "I'll ask.\n\n```python\nfrom getpass import getpass\nprint('length', len(getpass()))\n```\n"
 
@@ -123,7 +123,7 @@ def test_V1_a_placeholder_can_be_expanded_and_one_that_begins_like_code_is_a_pro
 # --- V2: what was typed before the question came
 
 
-@SIZES
+@LARGE_FIRST
 def test_V2_keys_typed_before_the_question_never_approve(
     start: Start, script: Script, folder: Path, columns: int, rows: int
 ) -> None:

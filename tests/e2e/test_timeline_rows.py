@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 
 from oi_tui.themes.loader import load_palette
+from support.sizes import LARGE_FIRST, SIZES
 from support.terminal import Terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.kernel]
 
 Start = Callable[..., Terminal]
 
-SIZES = pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
 MOUSE = {1000, 1002, 1003, 1006}
 CLIPBOARD = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07")
 
@@ -38,7 +38,7 @@ def approve(shown: Terminal) -> None:
     shown.send("y")
 
 
-@SIZES
+@LARGE_FIRST
 def test_V6_code_console_and_answer_are_copied_as_logical_text_by_key(start: Start, columns: int, rows: int) -> None:
     shown = start(ANSWER, "Done.", columns=columns, rows=rows)
     shown.send("go\r")

@@ -5,7 +5,6 @@ import re
 import shutil
 import sys
 import sysconfig
-import venv
 import zipfile
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.sandbox.profile import RungChoice
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from support.enclosure import why_no_rung
+from support.environments import make_environment
 from support.runs import collect
 
 pytestmark = pytest.mark.kernel
@@ -50,11 +50,10 @@ def make_wheel(folder: Path) -> None:
             wheel.writestr(name, text)
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> PythonEnvironment:
-    """An environment without pip that says it is of another version, so that nothing is lent to it."""
+def old_environment(tmp_path: Path, *, pip: bool = False) -> PythonEnvironment:
+    """An environment that says it is of another version, so that nothing is lent to it."""
     prefix = tmp_path / "project" / "old"
-    venv.create(prefix, symlinks=True)
+    make_environment(prefix, pip=pip)
     (prefix / "pyvenv.cfg").write_text(
         re.sub(r"version = 3\.\d+", "version = 3.9", (prefix / "pyvenv.cfg").read_text())
     )
@@ -63,6 +62,12 @@ def old(tmp_path: Path) -> PythonEnvironment:
     assert found is not None
     assert kernel_obstacle(found)
     return found
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> PythonEnvironment:
+    """Such an environment, without pip."""
+    return old_environment(tmp_path)
 
 
 def launched(old: PythonEnvironment, environ: dict[str, str], rung: RungChoice | None = None, **more: str) -> Launch:
@@ -81,18 +86,19 @@ def no_uv(environ: dict[str, str]) -> dict[str, str]:
     return environ | {"PATH": os.pathsep.join(folders)}
 
 
-@pytest.mark.parametrize("rung", [None, "bubblewrap", "space", "lock"])
+@pytest.mark.parametrize(("rung", "pip"), [(None, True), ("bubblewrap", True), ("space", False), ("lock", True)])
 async def test_R16_what_is_installed_is_used_and_only_that_environment_is_changed(
-    old: PythonEnvironment, kernel_environ: dict[str, str], rung: RungChoice | None
+    tmp_path: Path, kernel_environ: dict[str, str], rung: RungChoice | None, pip: bool
 ) -> None:
     if rung and (reason := why_no_rung(rung)):
         pytest.skip(reason)
+    old = old_environment(tmp_path, pip=pip)
     kernels = Kernels(launched(old, no_uv(kernel_environ), rung))
     with pytest.raises(SettingsError, match="has no ipykernel"):
         await kernels.use("./old")
     kernel, command = await kernels.installer("old")
     python = old.prefix / "bin" / "python"
-    assert command == f"{python} -I -m ensurepip && {python} -I -m pip install ipykernel"
+    assert command == ("" if pip else f"{python} -I -m ensurepip && ") + f"{python} -I -m pip install ipykernel"
     try:
         if rung:
             beside = await collect(kernel, f"touch {old.prefix.parent}/beside; ls {old.prefix.parent}")
@@ -128,8 +134,9 @@ async def test_R16_uv_installs_where_there_is_one(old: PythonEnvironment, kernel
 
 
 async def test_R16_without_packages_to_be_had_it_says_why_and_changes_nothing(
-    old: PythonEnvironment, kernel_environ: dict[str, str]
+    tmp_path: Path, kernel_environ: dict[str, str]
 ) -> None:
+    old = old_environment(tmp_path, pip=True)
     shutil.rmtree(old.prefix / "wheels")
     (old.prefix / "wheels").mkdir()
     kernel, command = installer(launched(old, no_uv(kernel_environ)), old)

@@ -1,7 +1,6 @@
 """Row R13: installing packages from a cell, where ipykernel is lent, and in a sandbox without network."""
 
 import time
-import venv
 import zipfile
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.sandbox.profile import RungChoice
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from support.enclosure import why_no_rung
+from support.environments import make_environment
 from support.runs import collect
 
 pytestmark = pytest.mark.kernel
@@ -35,7 +35,7 @@ WANTED = {
 
 def kernels_in(folder: Path, environ: dict[str, str], rung: RungChoice | None = None, *, pip: bool = False) -> Kernels:
     """In an environment of our version, without ipykernel."""
-    venv.create(folder / ".venv", symlinks=True, with_pip=pip)
+    make_environment(folder / ".venv", pip=pip)
     found = environment_at(folder / ".venv")
     assert found is not None
     sandbox = chosen_profile(SandboxSection(rung=rung), folder) if rung else None
@@ -134,7 +134,7 @@ async def test_R13_an_environment_that_code_put_in_the_place_of_the_chosen_one_i
 ) -> None:
     folder = tmp_path.resolve()
     (folder / "sub").mkdir()
-    venv.create(folder / "sub" / "env", symlinks=True, with_pip=True)
+    make_environment(folder / "sub" / "env", pip=True)
     found = environment_at(folder / "sub" / "env")
     assert found is not None
     sandbox = chosen_profile(SandboxSection(rung="space"), folder)
@@ -154,7 +154,7 @@ def test_R13_what_cannot_be_installed_from_here_is_said_as_of_a_kernel_that_cann
     tmp_path: Path, index: str
 ) -> None:
     folder = tmp_path.resolve()
-    venv.create(folder / ".venv", symlinks=True)
+    make_environment(folder / ".venv")
     found = environment_at(folder / ".venv")
     assert found is not None
     inside = folder / ".venv" / "work"  # the person works within the environment
@@ -168,7 +168,7 @@ def test_R13_what_cannot_be_installed_from_here_is_said_as_of_a_kernel_that_cann
 
 def test_R13_what_installs_sees_neither_the_working_folder_nor_any_host_but_those_of_the_index(tmp_path: Path) -> None:
     folder = tmp_path.resolve()
-    venv.create(folder / ".venv", symlinks=True)
+    make_environment(folder / ".venv")
     found = environment_at(folder / ".venv")
     assert found is not None
     usual = chosen_profile(SandboxSection(), folder)

@@ -1,6 +1,7 @@
 """Real sandboxes with real kernels. Where there can be none, every test that needs one is skipped, and says so."""
 
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
+from oi_tui.app.engine.kernels.spec import KernelSpec
 from oi_tui.app.engine.sandbox.profile import Profile
+from support import light_kernel
 from support.enclosure import RUNG, make_home, make_project, profile, why_no_rung
 
 QUICK = KernelSection(interrupt_step=1.0, output_cap=100_000)
@@ -92,14 +95,22 @@ async def shell(usual: Profile, kernel_environ: dict[str, str]) -> AsyncIterator
     await kernel.close()
 
 
+LIGHT = KernelSpec(
+    name="light",
+    argv=(sys.executable, "-P", "-c", Path(light_kernel.__file__).read_text(encoding="utf-8"), "{connection_file}"),
+)
+
+
 @pytest_asyncio.fixture(loop_scope="module")
 async def enclosed(kernel_environ: dict[str, str]) -> AsyncIterator[Callable[..., Kernel]]:
-    """Makes kernels ("python" or "shell") in a sandbox of their own, which end with the test."""
+    """Makes kernels ("python", "shell", or "light": that of `support.light_kernel`) in a sandbox of their own, which
+    end with the test."""
     made: list[Kernel] = []
 
-    def make(chosen: Profile, language: str = "python", **options: Any) -> Kernel:
-        kind = JupyterKernel if language == "python" else ShellKernel
-        made.append(kind(launch(chosen, kernel_environ, **options)))
+    def make(chosen: Profile, language: str = "light", **options: Any) -> Kernel:
+        launched = launch(chosen, kernel_environ, **options)
+        spec = LIGHT if language == "light" else None
+        made.append(ShellKernel(launched) if language == "shell" else JupyterKernel(launched, spec=spec))
         return made[-1]
 
     yield make

@@ -55,6 +55,9 @@ PLACES = [
     pytest.param("enclosed", id="enclosed", marks=pytest.mark.sandbox),
 ]
 
+IN_A_SANDBOX = [pytest.param("bare", id="bare", marks=pytest.mark.thorough), PLACES[1]]
+"""For what happens alike without a sandbox: `make check-all` sees to that."""
+
 Make = Callable[..., JupyterKernel]
 
 
@@ -347,7 +350,7 @@ async def test_k20_the_last_rung_of_the_ladder_ends_all_that_the_kernel_started(
     assert (await collect(kernel, "1 + 1")).result == "2"
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", IN_A_SANDBOX)
 async def test_k23_a_kernel_that_was_stopped_is_told_and_woken_by_an_interrupt(make: Make, place: str) -> None:
     kernel = make(place, patience=LivenessTimeouts(pause=0.2, heart=0.6, start=0.4))
     source = "import os, signal\nkept = 41\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: pass"
@@ -422,7 +425,7 @@ async def test_k30_what_utf8_cannot_express_is_replaced_in_every_output(shared: 
 # -- starts ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", IN_A_SANDBOX)
 async def test_k31_a_workspace_that_was_deleted_is_named_and_the_kernel_starts_when_it_is_back(
     make: Make, tmp_path: Path, home: Path, place: str
 ) -> None:
@@ -502,7 +505,7 @@ SHADOWS = (
 )
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", IN_A_SANDBOX)
 async def test_k36_no_module_of_the_workspace_is_run_when_a_kernel_starts(
     make: Make, tmp_path: Path, home: Path, place: str
 ) -> None:

@@ -88,7 +88,7 @@ ENDLESS = {
 @sandboxed
 @pytest.mark.parametrize("what", ENDLESS)
 async def test_S26_code_that_makes_files_can_be_interrupted(enclosed: Enclosed, empty: Profile, what: str) -> None:
-    kernel = enclosed(empty)
+    kernel = enclosed(empty, "python")
     run, _ = await interrupted(kernel, f"import os\n{ENDLESS[what]}", lambda event: isinstance(event, OutputAdded))
     assert run.error.name == "KeyboardInterrupt"
     assert await attempt(kernel, "open('after', 'w').close()") == "done"
