@@ -76,7 +76,9 @@ check:
 		exit $$tests
 
 # Kernels are tested on real servers by the same tests as here; that is what SELECT="servers and not thorough" leaves out.
+# What a server has to compile, it compiles once and not at each start.
 SELECT ?= servers
+check-servers: export PYTHONDONTWRITEBYTECODE :=
 check-servers: $(VENV)/.dev $(VENV)/.servers
 	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n 2 --dist loadfile --durations 5 -m "$(SELECT)" \
 		tests/servers tests/kernels tests/security/test_kernel_faults.py
@@ -137,10 +139,10 @@ $(VENV)/.dev: pyproject.toml $(BROKEN) | machine
 $(VENV)/.servers: tests/servers/requirements.txt tests/servers/gateway.txt | $(VENV)/.dev
 	@PYTHON="$(PYTHON)" sh .ci/machine.sh servers
 	@echo "Setting up $(VENV)/servers (half a minute, once) ..."
-	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)/servers" && \
-		$(VENV)/servers/bin/python .ci/install.py -r tests/servers/requirements.txt && \
-		sh .ci/venv.sh "$(PYTHON)" "$(VENV)/gateway" && \
-		$(VENV)/gateway/bin/python .ci/install.py -r tests/servers/gateway.txt && \
+	@$(BIN)/python -m venv --clear --without-pip "$(VENV)/servers" && \
+		$(INSTALL) --into $(VENV)/servers/bin/python -r tests/servers/requirements.txt && \
+		$(BIN)/python -m venv --clear --without-pip "$(VENV)/gateway" && \
+		$(INSTALL) --into $(VENV)/gateway/bin/python -r tests/servers/gateway.txt && \
 		{ npm install --no-fund --no-audit --loglevel=error --prefix $(VENV)/servers/node configurable-http-proxy@5 >/dev/null || \
 			echo "JupyterHub's proxy could not be installed (npm): tests that need a hub are skipped." >&2; } && touch $@ || \
 		echo "The foreign servers could not be installed: tests that need them are skipped." >&2

@@ -1,4 +1,5 @@
-"""install.py WHAT...: installs this, in the words of pip, where the Python that runs this is.
+"""install.py [--into PYTHON] WHAT...: installs this, in the words of pip, where the Python that runs this is, or where
+that other one is, which need have no pip.
 
 uv does it in a tenth of pip's time, but knows nothing of how pip is set up: it is told. Where pip is set up with
 something that it cannot be told, where there is no uv, and where it fails, pip does it.
@@ -12,6 +13,8 @@ import sys
 from pathlib import Path
 
 VENV = Path(sys.prefix)
+INTO = sys.argv[2] if sys.argv[1] == "--into" else sys.executable
+WHAT = sys.argv[3:] if sys.argv[1] == "--into" else sys.argv[1:]
 PIP = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
 LIMIT = 900
 """Seconds for uv; what takes longer has been given up by the network."""
@@ -59,7 +62,7 @@ def install_with_uv(what: list[str]) -> bool:
     # A cache that others share would lend its files to the environments of other programs by hard links: who may write
     # one of those (code in a project has its own) would write this one.
     cache = VENV / "uv-cache"
-    command = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--python", sys.executable]
+    command = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--python", INTO]
     try:
         ended = subprocess.run(
             [*command, *told, "--cache-dir", str(cache), *what],
@@ -77,6 +80,8 @@ FAILED = """\
 What is needed could not be installed; why, stands above. It comes from the package index that pip is set up with
 (python3 -m pip config list): a network, or a proxy or an index of your own set up there, is needed once."""
 
-if not install_with_uv(sys.argv[1:]) and (code := subprocess.run([*PIP, *sys.argv[1:]], check=False).returncode):
+ELSEWHERE = [] if sys.executable == INTO else ["--python", INTO]
+BY_PIP = [*PIP[:3], *ELSEWHERE, *PIP[3:], *WHAT]
+if not install_with_uv(WHAT) and (code := subprocess.run(BY_PIP, check=False).returncode):
     print(FAILED, file=sys.stderr)
     sys.exit(code)

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from support.fuzzing import pytest_runtest_call, pytest_terminal_summary  # noqa: F401 # hooks of every run
 from support.kernel_places import kernel_server  # noqa: F401 # a fixture
 from support.openai_server import OpenAIServer
-from support.order import pytest_collection_modifyitems  # noqa: F401 # a hook too
+from support.order import pytest_collection_modifyitems, pytest_xdist_make_scheduler  # noqa: F401 # hooks too
 from support.script import Script
 from support.snapshot import Snap, snapper
 from support.terminal import Terminal

@@ -445,7 +445,7 @@ def bash() -> Bash:
     return Bash()
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(source=st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
 @example("git log 'a\nrm x'")
 @example("git log \"a\" 'b'; git log -3 2>&1 | git log >/dev/null")
@@ -463,7 +463,7 @@ def full_bash() -> Bash:
     return Bash(*EVADING_PROGRAMS)
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=800, deadline=None)
 @given(source=st.lists(st.sampled_from(EVADING), max_size=9).map("".join))
 @example("echo 'rm x' | cat")
 @example("x=rm; echo $x")

@@ -2,8 +2,10 @@
 every kind, what waits for kernels and terminals beside what computes."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 SECONDS = {"e2e": 2.5, "local": 0.5, "security": 0.5, "tui": 0.5, "app": 0.3, "kernels": 0.3, "widgets": 0.1}
 """What a test of a folder takes, on two busy cores; one of any other folder is quick."""
@@ -27,3 +29,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return LONG.get(path.stem, tests[path] * SECONDS.get(folder, 0.05))
 
     items.sort(key=seconds, reverse=True)  # files that take the same stay in their order, and so do a file's tests
+
+
+LITELLM = ("engine/test_model.py", "engine/test_model_faults.py", "engine/test_hostile_server.py")
+"""Files that load LiteLLM, which takes two seconds: all in one process."""
+
+
+class OneProcessLoadsLitellm(LoadFileScheduling):  # type: ignore[misc]  # has no types
+    """A file is tested by one process, and these files are by the same one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "LiteLLM" if file.endswith(LITELLM) else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    return OneProcessLoadsLitellm(config, log) if config.getvalue("dist") == "loadfile" else None
