@@ -23,7 +23,18 @@ from figures import budget_table
 HERE = Path(__file__).parent
 RESULTS = HERE / "RESULTS.md"
 BENCHMARKS = (
-    *("first_second", "first_frame", "idle", "key_echo", "warm_run", "timeline_bench", "streaming", "clients", "flood"),
+    *(
+        "first_second",
+        "first_frame",
+        "idle",
+        "key_echo",
+        "warm_run",
+        "timeline_bench",
+        "streaming",
+        "clients",
+        "flow",
+        "flood",
+    ),
     *(
         "viewer_bench",
         "sessions_bench",

@@ -1,0 +1,205 @@
+"""What a person waits for while the program is at work, and what it costs: from Enter to a result, a frame of a
+streamed answer, a progress bar, a flood without line ends, a session of 100,000 blocks."""
+
+import json
+import re
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+from clients import PACE, TOKEN, body
+from figures import ROUNDS, Budget, judge, table
+from key_echo import stored
+from programs import OI_TUI, READY, oi_tui, scripted_server
+
+from support.terminal import Terminal, clean_env
+
+ENTER, FRAME, UPDATE = 0.020, 0.0027, 0.0005
+"""Seconds: from Enter to the result; CPU of the screen for a frame; CPU beyond the kernel for an update of a bar."""
+LINELESS, SCREEN, RESUME = 300, 90, 1.5
+"""MB of the engine in a flood without line ends, MB of the screen and seconds to the last block with many blocks."""
+BEFORE = {"enter": "49.9 ms", "frame": "5.4 ms", "bar": "1.5 ms with the kernel", "lineless": "407 MB"}
+BEFORE |= {"blocks": "108 MB", "resume": "2.2 s"}
+"""What was measured before work on these began, on a quiet machine."""
+TOKENS, UPDATES, BYTES, BLOCKS = 4_000, 4_000, 200_000_000, 100_000
+REST = 0.5
+SYNC = b"\x1b[?2026h"
+"""What every frame begins with."""
+CODE = """
+import sys, time
+def bar(updates):
+    for i in range(updates):
+        done = i * 50 // updates
+        sys.stderr.write(f"\\r{i * 100 // updates:3d}%|{'#' * done}{' ' * (50 - done)}| {i}/{updates} [00:00<00:12, {900 + i % 90}it/s]")
+        sys.stderr.flush()
+        time.sleep(0.001)
+    print("DO" + "NE")
+def lineless(size):
+    for _ in range(size // 1_000_000):
+        sys.stdout.write("x" * 1_000_000)
+    print("\\nDO" + "NE")
+"""  # noqa: E501
+
+
+class Watched:
+    """The processes of a program in a terminal, told apart."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.screen = psutil.Process(terminal.process.pid)
+        self.engine = next(child for child in self.screen.children() if "engine" in child.cmdline())
+
+    @property
+    def cpu(self) -> tuple[float, float]:
+        """CPU seconds of the screen and of the engine."""
+        times = [process.cpu_times() for process in (self.screen, self.engine)]
+        return times[0].user + times[0].system, times[1].user + times[1].system
+
+
+def peak(process: psutil.Process) -> float:
+    """MB that it held at most."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+    return int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) * 1024 / 1e6
+
+
+@contextmanager
+def warm() -> Iterator[Terminal]:
+    """The program with a kernel that has run something."""
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        (home / "script").write_text(json.dumps(["hi"]), encoding="utf-8")
+        (home / "made.py").write_text(CODE, encoding="utf-8")
+        argv = (str(OI_TUI), "-m", "fake/~/script", "--sandbox", "danger-full-access")
+        with Terminal(argv, env=clean_env(home), cwd=home, columns=120, rows=40, timeout=120) as terminal:
+            terminal.wait_for(READY)
+            terminal.send("%import made; 40+1\r")
+            terminal.wait_for("41")
+            time.sleep(4 * REST)
+            yield terminal
+
+
+def press_enter(rounds: int) -> list[float]:
+    """Seconds from Enter to the arrival of a result that nothing else shows."""
+    waits = []
+    with warm() as terminal:
+        for number in range(rounds):
+            letter = chr(ord("A") + number % 26)
+            source = f"%'{letter.lower()}'.upper()*14"
+            terminal.send(source)
+            terminal.wait_for(source[1:])
+            time.sleep(REST)
+            pressed = terminal.send("\r")
+            waits.append(terminal.wait_for(letter * 14) - pressed)
+            time.sleep(REST)
+    return waits
+
+
+def stream() -> tuple[float, int, int]:
+    """CPU seconds of the screen, frames and bytes of an answer."""
+    turns = ({"text": "Hello there."}, {"text": body(TOKENS), "chunk": TOKEN, "pace": PACE, "match": "two"})
+    with scripted_server(*turns) as url, TemporaryDirectory() as folder:
+        home = Path(folder)
+        with Terminal(oi_tui(url, home), env=clean_env(home), cwd=home, columns=120, rows=40, timeout=60) as terminal:
+            terminal.wait_for(READY)
+            terminal.send("one\r")
+            terminal.wait_for("Hello there.")
+            time.sleep(2 * REST)
+            watched, said = Watched(terminal), len(terminal.raw)
+            before = watched.cpu
+            terminal.send("two\r")
+            terminal.wait_for("END-OF-REPLY")
+            written = bytes(terminal.raw[said:])
+            return watched.cpu[0] - before[0], written.count(SYNC), len(written)
+
+
+def progress() -> tuple[float, float]:
+    """CPU seconds of screen and engine for an update of a progress bar."""
+    with warm() as terminal:
+        watched = Watched(terminal)
+        before = watched.cpu
+        terminal.send(f"%made.bar({UPDATES})\r")
+        terminal.wait_for("DONE")
+        screen, engine = (late - early for early, late in zip(before, watched.cpu, strict=True))
+        return screen / UPDATES, engine / UPDATES
+
+
+def flood() -> float:
+    """MB that the engine held at most."""
+    with warm() as terminal:
+        terminal.send(f"%made.lineless({BYTES})\r")
+        terminal.wait_for("DONE")
+        return peak(Watched(terminal).engine)
+
+
+def resume(rounds: int) -> tuple[list[float], list[float], float]:
+    """Seconds to the last of many blocks, MB of the screen, and CPU seconds of both until then."""
+    seconds, held, cpu = [], [], 0.0
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        env = clean_env(home)
+        (home / "script").write_text(json.dumps(["hi"]), encoding="utf-8")
+        argv = (str(OI_TUI), "-m", "fake/~/script", "--resume", stored(home / "data" / "oi-tui", range(BLOCKS)))
+        for _ in range(rounds):
+            with Terminal(argv, env=env, cwd=home, columns=120, rows=40, timeout=60) as terminal:
+                seconds.append(terminal.wait_for(f"Paragraph {BLOCKS - 2}:") - terminal.started)
+                watched = Watched(terminal)
+                cpu = sum(watched.cpu)
+                time.sleep(2 * REST)
+                held.append(watched.screen.memory_info().rss / 1e6)
+    return seconds, held, cpu
+
+
+def main() -> None:
+    """Measure, and print the section."""
+    waits = press_enter(2 * ROUNDS)
+    wait, least = statistics.median(waits), min(waits)
+    cpu, frames, written = stream()
+    screen, engine = progress()
+    lineless = flood()
+    seconds, held, spent = resume(3)
+    frame, update = cpu / frames, screen + engine
+    typed = f"{wait * 1000:.1f} ms ({least * 1000:.1f})"
+    rows = (
+        ("Enter on an expression to its result: median (min)", BEFORE["enter"], f"{ENTER * 1000:.0f} ms", typed),
+        ("CPU of the screen for a streamed frame", BEFORE["frame"], f"{FRAME * 1e3:.1f} ms", f"{frame * 1e3:.2f} ms"),
+        (
+            "CPU for an update of a progress bar, screen and engine",
+            BEFORE["bar"],
+            f"{UPDATE * 1e3:.1f} ms",
+            f"{screen * 1e3:.2f} + {engine * 1e3:.2f} ms",
+        ),
+        ("200 MB without line ends: the engine", BEFORE["lineless"], f"{LINELESS} MB", f"{lineless:.0f} MB"),
+        (f"{BLOCKS:,} blocks: the screen", BEFORE["blocks"], f"{SCREEN} MB", f"{min(held):.0f} MB"),
+        (
+            f"{BLOCKS:,} blocks: start to the last one, median (min)",
+            BEFORE["resume"],
+            f"{RESUME} s",
+            f"{statistics.median(seconds):.2f} ({min(seconds):.2f}) s, {spent:.1f} s of CPU",
+        ),
+    )
+    print("## Flow\n")
+    print(
+        "Seen from outside, in a terminal of 120x40. The first column is of a quiet machine, before it was worked on."
+    )
+    print(f"The streamed answer wrote {written / TOKENS / TOKEN:.1f} bytes for each of its characters.\n")
+    print(table(("", "before", "limit", "now"), rows))
+    judge(
+        Budget("Enter to the result", f"<= {ENTER * 1000:.0f} ms", typed, wait <= ENTER),
+        Budget("CPU of a streamed frame", f"<= {FRAME * 1e3:.1f} ms", f"{frame * 1e3:.2f} ms", frame <= FRAME),
+        Budget("an update of a progress bar", f"<= {UPDATE * 1e3:.1f} ms", f"{update * 1e3:.2f} ms", update <= UPDATE),
+        Budget("200 MB without line ends, engine", f"<= {LINELESS} MB", f"{lineless:.0f} MB", lineless <= LINELESS),
+        Budget(f"{BLOCKS:,} blocks, screen", f"<= {SCREEN} MB", f"{min(held):.0f} MB", min(held) <= SCREEN),
+        Budget(
+            f"{BLOCKS:,} blocks resumed",
+            f"<= {RESUME} s",
+            f"{statistics.median(seconds):.2f} s",
+            statistics.median(seconds) <= RESUME,
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()
