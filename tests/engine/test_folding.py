@@ -6,8 +6,9 @@ from types import FrameType
 
 import pytest
 
-from oi_tui.app.engine.core.events import AnyEvent, SessionOpened
+from oi_tui.app.engine.core.events import AnyEvent, ConversationCleared, ProseGrew, RerunStarted, SessionOpened
 from oi_tui.app.engine.log.recording.form import read_recording
+from oi_tui.app.engine.transcript.block_places import NEWEST
 from oi_tui.app.engine.transcript.event_log import ends_in_turn, fold_events
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.sessions import code, printed, prose, turn
@@ -58,3 +59,23 @@ def test_what_was_settled_when_a_session_was_opened_is_not_looked_at_when_it_is_
         transcript.apply(event)
     assert settling(transcript) == 3
     assert getattr(transcript.block("c"), "state", "") == "interrupted"
+
+
+def test_blocks_that_stand_far_above_are_found_and_changed_as_the_newest_are() -> None:
+    transcript = fold_events(
+        event
+        for number in range(NEWEST)
+        for event in turn(f"t{number}", "?", prose(f"p{number}", "a"), code(f"c{number}", "1"))
+    )
+    for number in (0, NEWEST - 1):
+        assert transcript.position(f"c{number}") == 3 * number + 2
+        assert transcript.apply(RerunStarted(block_id=f"c{number}", generation=2)) == (3 * number + 2,)
+        assert transcript.has(f"p{number}")
+    assert not transcript.has("nobody")
+    assert transcript.apply(ProseGrew(block_id="nobody", text="?")) == ()
+    assert transcript.strays == 1
+    for event in turn("t", "one more", prose("p", "b")):
+        transcript.apply(event)
+    assert transcript.position("p") == len(transcript.blocks) - 1
+    transcript.apply(ConversationCleared())
+    assert not transcript.has("c0")

@@ -5,6 +5,7 @@ Nothing here waits, reads a clock or touches a file: the same events always give
 Text of a stream is joined when somebody looks: a piece costs its own length, however much is there.
 """
 
+from sys import intern
 from typing import TypeVar, assert_never
 
 import msgspec
@@ -63,6 +64,7 @@ from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, joinable_ou
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.transcript.action_changes import with_decision, with_display, with_end, with_tail
+from oi_tui.app.engine.transcript.block_places import BlockPlaces
 from oi_tui.app.engine.transcript.open_blocks import cause_of, settle_block
 
 Kind = TypeVar("Kind", ProseBlock, CodeBlock, CallBlock)
@@ -91,7 +93,7 @@ class Transcript:
         self.step = 0
         self.pending_decision: DecisionRequested | None = None
         self.pending_input: InputRequested | None = None
-        self._index: dict[str, int] = {}
+        self._index = BlockPlaces(self._blocks)
         self._displays: dict[str, set[int]] = {}
         self.foreign: set[str] = set()
         """Ids of actions that ran elsewhere and came here in a file: nobody here ever let them run."""
@@ -129,7 +131,7 @@ class Transcript:
 
     def has(self, block_id: str) -> bool:
         """Whether there is a block of this id."""
-        return block_id in self._index
+        return self._index.holds(block_id)
 
     def position(self, block_id: str) -> int:
         """Index in `blocks`; KeyError if there is none."""
@@ -179,7 +181,7 @@ class Transcript:
                 return self._add(
                     CodeBlock(
                         id=event.block_id,
-                        language=event.language,
+                        language=intern(event.language),
                         step=self.step if event.author == "assistant" else 0,
                         author=event.author,
                         call_id=event.call_id,
@@ -195,7 +197,7 @@ class Transcript:
                 return self._set(
                     msgspec.structs.replace(
                         self._code(event.block_id),
-                        language=event.language,
+                        language=intern(event.language),
                         source=event.source,
                         state="proposed" if event.complete else "cut",
                     )
@@ -216,7 +218,7 @@ class Transcript:
                     self.foreign.add(event.block_id)
                 running = msgspec.structs.replace(self._action(event.block_id), state="running")
                 if isinstance(running, CodeBlock) and (event.place or event.apart):
-                    running = msgspec.structs.replace(running, place=event.place, apart=event.apart)
+                    running = msgspec.structs.replace(running, place=intern(event.place), apart=event.apart)
                 return self._set(running)
             case ActiveLineChanged():
                 return self._set(msgspec.structs.replace(self._code(event.block_id), active_line=event.line))
@@ -270,7 +272,8 @@ class Transcript:
                     )
                 )
             case ConversationCleared():
-                self._blocks, self._index, self._displays, self._growing = [], {}, {}, {}
+                self._blocks, self._displays, self._growing = [], {}, {}
+                self._index = BlockPlaces(self._blocks)
                 self.foreign.clear()
                 self._approved.clear()
                 self.step = self._settled = 0
@@ -286,7 +289,7 @@ class Transcript:
 
     def _add(self, block: Block) -> tuple[int, ...]:
         self._join(block.id)  # of another one with this id
-        self._index[block.id] = len(self._blocks)
+        self._index.add(block.id)
         self._blocks.append(block)
         return (len(self._blocks) - 1,)
 
@@ -303,19 +306,25 @@ class Transcript:
         return self._block_of_kind(block_id, CodeBlock)
 
     def _action(self, block_id: str) -> ActionBlock:
-        block = self.block(block_id) if block_id in self._index else None
+        block = self._block(block_id)
         if not isinstance(block, Action):
             raise _Stray
         return block
 
     def _block_of_kind(self, block_id: str, kind: type[Kind]) -> Kind:
-        block = self.block(block_id) if block_id in self._index else None
+        block = self._block(block_id)
         if not isinstance(block, kind):
             raise _Stray
         return block
 
+    def _block(self, block_id: str) -> Block:
+        try:
+            return self.block(block_id)
+        except KeyError:
+            raise _Stray from None
+
     def _withhold(self, event: SecretsWithheld) -> tuple[int, ...]:
-        block = self.block(event.block_id) if event.block_id in self._index else None
+        block = self.block(event.block_id) if self.has(event.block_id) else None
         if not isinstance(block, Action | UserBlock):
             return ()
         return self._set(msgspec.structs.replace(block, withheld=event.names))
@@ -329,8 +338,10 @@ class Transcript:
         return self._set(decided)
 
     def _add_output(self, event: OutputAdded) -> tuple[int, ...]:
-        index, output = self._index.get(event.block_id, -1), event.output
-        action = self._blocks[index] if index >= 0 else None  # its text is not joined now
+        if not self.has(event.block_id):
+            raise _Stray
+        index, output = self._index[event.block_id], event.output
+        action = self._blocks[index]  # its text is not joined now
         if not isinstance(action, Action):
             raise _Stray
         if isinstance(output, StreamOutput) and (place := joinable_output(action.outputs, output.name)) is not None:
