@@ -219,6 +219,33 @@ class SandboxFailed(SessionReply, frozen=True, kw_only=True, tag=True):
     start; a notice of the session says why, and what can be done."""
 
 
+class PromptsQueued(SessionReply, frozen=True, kw_only=True, tag=True):
+    """The prompts that wait for what is under way, in their order; told when they change."""
+
+    prompts: tuple[str, ...] = ()
+    withdrawn: str | None = None
+    """The one that was just taken back, as `Withdraw` asked."""
+
+
+class CodeName(Value, frozen=True, kw_only=True):
+    """One name that could stand at the cursor."""
+
+    name: str
+    kind: str = ""
+    """Its type, in a word."""
+
+
+class NamesFound(SessionReply, frozen=True, kw_only=True, tag=True):
+    """What could complete a name: the answer to `CompleteCode`."""
+
+    request_id: str
+    start: int = 0
+    """Where in the source the name begins."""
+    names: tuple[CodeName, ...] = ()
+    telling: Telling = "told"
+    """Anything but `told`: why there are none."""
+
+
 class SessionGone(SessionReply, frozen=True, kw_only=True, tag=True):
     """The answer to `Leave`: the session has ended, and all that there was to tell of it came before this."""
 
@@ -259,6 +286,8 @@ Reply = (
     | SessionExported
     | PromptsFound
     | DraftKept
+    | PromptsQueued
+    | NamesFound
     | SandboxFailed
     | SessionGone
     | Failed

@@ -66,6 +66,12 @@ class Submit(SessionVerb, frozen=True, kw_only=True, tag=True):
     files: tuple[str, ...] = ()
 
 
+class Withdraw(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Take back the prompt with this text that waits and was sent last; answered with `PromptsQueued`."""
+
+    text: str
+
+
 class SaveRemote(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Make a file on the server on which code runs, never over another one. A notice says that it is there."""
 
@@ -208,6 +214,18 @@ class Peek(SessionVerb, frozen=True, kw_only=True, tag=True):
     name: str
 
 
+class CompleteCode(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """What could complete the Python name that ends at this place; answered with `NamesFound`, at once or not at all.
+
+    Nothing of the person's runs for it, and no kernel is started.
+    """
+
+    request_id: str
+    source: str
+    place: int
+    """Characters of the source before the cursor."""
+
+
 class FindSessions(Verb, frozen=True, kw_only=True, tag=True):
     """The sessions, the one last active first, or (with a query) what a search in them finds; `SessionsFound`."""
 
@@ -276,6 +294,8 @@ WorkVerb = (
     | CancelFetch
     | Inspect
     | Peek
+    | CompleteCode
+    | Withdraw
     | SaveRemote
 )
 """What is done within one session."""

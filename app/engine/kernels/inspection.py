@@ -21,6 +21,9 @@ NAMES = 200
 LINES, TEXT = 40, 4_000
 """Lines and characters of a longer look at most."""
 
+LINE = 1_000
+"""Characters before the cursor that are looked at to complete a name."""
+
 SOURCE = 50_000
 """Characters of a source that are searched for names."""
 
@@ -70,6 +73,21 @@ class VariableDetail(Value, frozen=True, kw_only=True):
     """None: there is no such variable."""
 
 
+class NameRow(Value, frozen=True, kw_only=True):
+    """A name that could stand at the cursor, and the type of what it means."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    kind: Short = ""
+
+
+class CodeNames(Value, frozen=True, kw_only=True):
+    """Answer to the question for names that complete one."""
+
+    start: Annotated[int, msgspec.Meta(ge=0, le=SOURCE)] = 0
+    """Where in the source that was asked about the name begins."""
+    names: Annotated[tuple[NameRow, ...], msgspec.Meta(max_length=NAMES)] = ()
+
+
 @runtime_checkable
 class Inspectable(Protocol):
     """A kernel that can be asked for its variables. Each question is sent at once, before anything that is run later;
@@ -82,6 +100,10 @@ class Inspectable(Protocol):
 
     def peek(self, name: str) -> Awaitable[VariableDetail | None]:
         """A longer look at one variable."""
+        ...
+
+    def names(self, source: str, place: int) -> Awaitable[CodeNames | None]:
+        """What could complete the name that ends at this place, without running anything of the person's."""
         ...
 
 
@@ -110,6 +132,20 @@ async def read_detail(answer: PendingReply | None, *, within: float = ANSWER) ->
     if found.text is None:
         return found
     return VariableDetail(text=expressible("\n".join(found.text[:TEXT].split("\n")[:LINES])))
+
+
+async def read_names(answer: PendingReply | None, before: int, *, within: float = ANSWER) -> CodeNames | None:
+    """The answer, if there is one to come, comes in time and can be believed. `before` are the characters of the source
+    that the kernel was not sent."""
+    if answer is None:
+        return None
+    try:
+        async with asyncio.timeout(within):
+            found = msgspec.convert(await answer, CodeNames)
+    except (TimeoutError, msgspec.ValidationError):
+        return None
+    rows = tuple(NameRow(name=expressible(row.name), kind=expressible(row.kind)) for row in found.names)
+    return CodeNames(start=found.start + before, names=tuple(row for row in rows if row.name.isprintable()))
 
 
 def names_in(source: str) -> list[str]:

@@ -19,7 +19,16 @@ from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
 from oi_tui.app.engine.kernels.channels import Channels
-from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, names_in, read_detail, read_listing
+from oi_tui.app.engine.kernels.inspection import (
+    LINE,
+    CodeNames,
+    Listing,
+    VariableDetail,
+    names_in,
+    read_detail,
+    read_listing,
+    read_names,
+)
 from oi_tui.app.engine.kernels.jupyter_worker import JupyterWorker, KernelOrigin, Opened
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.message_desk import ReplyFuture
@@ -118,6 +127,10 @@ class JupyterKernel(WorkerKernel):
 
     def peek(self, name: str) -> Awaitable[VariableDetail | None]:
         return read_detail(self._ask("oi_tui_peek", {"name": name}))
+
+    def names(self, source: str, place: int) -> Awaitable[CodeNames | None]:
+        before = max(0, place - LINE)
+        return read_names(self._ask("oi_tui_names", {"line": source[before:place]}), before)
 
     def _ask(self, kind: str, question: dict[str, Any]) -> ReplyFuture | None:
         """Never while something runs."""

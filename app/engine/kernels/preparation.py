@@ -31,8 +31,8 @@ def in_a_foreign_kernel() -> str:
 
 
 def for_inspection() -> str:
-    """As a part, before the first question about variables."""
-    return "\n\n".join(map(_text, ("in_kernel_look.py", "in_kernel_variables.py")))
+    """As a part, before the first question about variables or names."""
+    return "\n\n".join(map(_text, ("in_kernel_look.py", "in_kernel_variables.py", "in_kernel_names.py")))
 
 
 def _text(name: str) -> str:

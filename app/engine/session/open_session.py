@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, assert_never
@@ -27,6 +26,7 @@ from oi_tui.app.engine.core.verbs import (
     Answer,
     CancelFetch,
     Clear,
+    CompleteCode,
     Decide,
     FetchModel,
     FindKernels,
@@ -46,10 +46,12 @@ from oi_tui.app.engine.core.verbs import (
     Submit,
     UseKernel,
     UseModel,
+    Withdraw,
     WorkVerb,
 )
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.session.attachments import attach_remote
+from oi_tui.app.engine.session.job_queue import JobQueue
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
 from oi_tui.app.engine.session.outbox import Outbox, address_replies
@@ -131,8 +133,7 @@ class OpenSession:
         self.session.emitter.observers = tuple(self._observers())
         self._used = False
         """Whether anything was ever asked of it."""
-        self._jobs: deque[Job] = deque()
-        self._job_added = asyncio.Event()
+        self._jobs = JobQueue(tell)
         self._tasks: list[asyncio.Task[None]] = []
 
     def _observers(self) -> Iterator[Observer]:
@@ -265,6 +266,10 @@ class OpenSession:
                 self.inspector.watch(verb.on)
             case Peek():
                 self.inspector.peek(verb.name)
+            case CompleteCode():
+                self.inspector.complete(verb)
+            case Withdraw():
+                self._jobs.withdraw(verb.text)
             case SaveRemote():
                 self.kernel_switch.save(verb.path, verb.data)
             case _:
@@ -275,16 +280,14 @@ class OpenSession:
     def add(self, job: Job) -> None:
         """Do this when everything before it is done."""
         self._used = True
-        self._jobs.append(job)
-        self._job_added.set()
+        self._jobs.add(job)
 
     def interrupt(self, verb: Interrupt) -> None:
         """Stop what runs; with `turn`, also what waits for its turn: prompts are given back."""
         session = self.session
         if verb.turn:
-            waiting = [job for job in self._jobs if isinstance(job, Submit)]
+            waiting = self._jobs.take_prompts()
             for job in waiting:
-                self._jobs.remove(job)
                 session.notice("info", "Not sent, because you stopped the turn:", job.text)
             if waiting and not session.transcript.turn_open:
                 session.emit(TurnEnded(reason="interrupted", detail=INTERRUPTED))
@@ -293,10 +296,7 @@ class OpenSession:
     async def _work(self) -> None:
         await self.kernel_switch.begin(returns=self._resumed)  # what was left alive comes before everything else
         while True:
-            while not self._jobs:
-                self._job_added.clear()
-                await self._job_added.wait()
-            await self._do(self._jobs.popleft())
+            await self._do(await self._jobs.next_job())
 
     def _rests(self) -> bool:
         """Whether the model has nothing to do, and no person waits for this machine."""

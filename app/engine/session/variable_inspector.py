@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from oi_tui.app.engine.core.events import AnyEvent, KernelChanged
-from oi_tui.app.engine.core.protocol import Reply, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.protocol import CodeName, NamesFound, Reply, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import Telling
+from oi_tui.app.engine.core.verbs import CompleteCode
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
-from oi_tui.app.engine.kernels.inspection import Inspectable, Listing, VariableDetail
+from oi_tui.app.engine.kernels.inspection import CodeNames, Inspectable, Listing, VariableDetail
 
 Said = TypeVar("Said")
 
@@ -110,6 +111,24 @@ class VariableInspector:
                 self._tell(told(telling="gone" if seen.text is None else "told", text=seen.text or ""))
 
         self._ask(asked.peek(name), tell)
+
+    def complete(self, verb: CompleteCode) -> None:
+        """What could complete a name in Python code, whatever ran last."""
+        kernel = next((one for one in self._kernels.started_kernels() if one.language == DEFAULT), None)
+        told = partial(NamesFound, request_id=verb.request_id)
+        asked = _askable(kernel)
+        if isinstance(asked, str):
+            self._tell(told(telling=asked))
+            return
+
+        def tell(found: CodeNames | None) -> None:
+            if found is None:
+                self._tell(told(telling="silent"))
+            else:
+                names = tuple(CodeName(name=row.name, kind=row.kind) for row in found.names)
+                self._tell(told(start=found.start, names=names))
+
+        self._ask(asked.names(verb.source, verb.place), tell)
 
     # -- asking -------------------------------------------------------------------------------------
 
