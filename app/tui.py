@@ -95,6 +95,7 @@ class OiTui(TypingOrder):
             follow=self._attention.follow,
         )
         self.chat._compositor = FrontCompositor()
+        self.code_completer = self.chat.names
         if prompt:
             folder = workplace.folder if workplace is not None else Path()
             named = find_mentions(prompt, folder)

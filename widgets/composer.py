@@ -27,6 +27,9 @@ PASTE_BYTES = 2048
 SHORT_HINT = 25
 """Characters of a hint at most, for which there is always room; the style sheet below has two more."""
 
+QUEUED_ROWS = 3
+"""Prompts that wait of which the beginning is shown."""
+
 SIGNS = ("!", "%")
 """At the very beginning of a text they make it code to run, if they were typed."""
 
@@ -52,12 +55,13 @@ class PromptArea(TextBox):
             id="composer.newline",
             key_display="alt+enter, ctrl+j",
         ),
-        Binding("up", "up", "Line up; at the top, earlier prompts", id="composer.up"),
+        Binding("up", "up", "Line up; at the top, the queued prompt, then earlier ones", id="composer.up"),
         Binding("down", "down", "Line down; at the bottom, later prompts", id="composer.down"),
         Binding("pageup", "screen.page(-1)", "The timeline, a page up", id="composer.page_up"),
         Binding("pagedown", "screen.page(1)", "The timeline, a page down", id="composer.page_down"),
         Binding("ctrl+underscore", "undo", "Undo", id="composer.undo", key_display="ctrl+_"),
         Binding("ctrl+o", "expand_paste", "Open the paste at the cursor", id="composer.paste"),
+        Binding("ctrl+x", "cut_or_drop", "Cut; from an empty prompt, drop the queued one", id="composer.drop"),
         Binding("ctrl+d", "delete_or_quit", "Quit from an empty prompt; else delete a character", id="composer.quit"),
         Binding("ctrl+f", "screen.part('find')", "Search in the session", id="composer.find"),
     ]
@@ -68,6 +72,13 @@ class PromptArea(TextBox):
 
         text: str
 
+    @dataclass
+    class Withdrawn(Message):
+        """The person takes back a prompt that waits: to change it, or to `drop` it."""
+
+        text: str
+        drop: bool
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False)
         self.placeholder = _PLACEHOLDER
@@ -77,6 +88,8 @@ class PromptArea(TextBox):
         self._history: list[str] = []
         self._position: int | None = None
         self._draft = ""
+        self.queued: tuple[str, ...] = ()
+        """Prompts that wait; an empty prompt takes the last one back."""
 
     # -- what others call -------------------------------------------------------------------------------
 
@@ -154,11 +167,21 @@ class PromptArea(TextBox):
         else:
             await self.run_action("app.quit")
 
+    def action_cut_or_drop(self) -> None:
+        """Cut what is selected; from an empty prompt, drop the last prompt that waits."""
+        if self.queued and not self.text:
+            self.post_message(self.Withdrawn(self.queued[-1], drop=True))
+        else:
+            self.action_cut()
+
     def action_newline(self) -> None:
         self.replace("\n", *self.selection, maintain_selection_offset=False)
 
     def action_up(self) -> None:
-        """Up within the text, or to an earlier prompt."""
+        """Up within the text, to the last prompt that waits, or to an earlier one."""
+        if self.queued and not self.text:
+            self.post_message(self.Withdrawn(self.queued[-1], drop=False))
+            return
         if not self.navigator.is_first_wrapped_line(self.cursor_location):
             self.action_cursor_up()
             return
@@ -218,6 +241,7 @@ class Composer(Widget):
         background: $background;
         &:focus-within { border-top: solid $accent 60%; }
         & > Horizontal { height: auto; }
+        & > #composer-queued { display: none; height: auto; padding: 0 1; color: $dim; }
         & > #composer-note {
             display: none; height: auto; max-height: 3; padding: 0 1; color: $dim;
             &.-failed { color: $warning; }
@@ -232,6 +256,9 @@ class Composer(Widget):
         }
     }
     """
+
+    queued: reactive[tuple[str, ...]] = reactive(())
+    """Prompts that wait for what is under way."""
 
     hint: reactive[str] = reactive("ctrl+p commands · F1 help")
 
@@ -274,11 +301,24 @@ class Composer(Widget):
 
     def compose(self) -> ComposeResult:
         """One row, growing downwards; the note above it only while there is one."""
+        yield Words(id="composer-queued")
         yield Words(id="composer-note")
         with Horizontal():
             yield Words("›", id="composer-mark")
             yield self.area
             yield Words(id="composer-hint")
+
+    def watch_queued(self, queued: tuple[str, ...]) -> None:
+        """The last ones, a line each."""
+        self.area.queued = queued
+        if not self.is_mounted:
+            return
+        lines = [f"queued  {' '.join(safe_text(text).split())}" for text in queued[-QUEUED_ROWS:]]
+        if (more := len(queued) - len(lines)) > 0:
+            lines.insert(0, f"queued  {more} more")
+        shown = self.query_one("#composer-queued", Words)
+        shown.update("\n".join(line[: max(10, self.size.width - 3)] for line in lines))
+        shown.display = bool(lines)
 
     def watch_hint(self, hint: str) -> None:
         if self.is_mounted:

@@ -163,9 +163,13 @@ class SourceEditor(TextBox):
         """Escape is ours: the base class would move the focus on. A new line is indented."""
         if event.key != "escape" and self._discarding:
             self._hesitate(False)
+        if self.completion.take_key(event):
+            return
         match event.key:
             case "escape":
                 self.action_give_up()
+            case "tab" if self.language == "python" and self.selection.is_empty and self.completion.request():
+                pass
             case "enter":
                 above = self.document.get_line(self.selection.start[0])[: self.selection.start[1]]
                 self.replace("\n" + indent_below(above), *self.selection, maintain_selection_offset=False)

@@ -3,7 +3,7 @@
 `PromptArea` and `SourceEditor` are one of these. What a paste may contain, and when Tab completes, is theirs to say.
 """
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from textual import on
 from textual.events import Blur, Key, MouseDown, Paste
@@ -29,6 +29,13 @@ class Completer(Protocol):
         ...
 
 
+@runtime_checkable
+class CompletesCode(Protocol):
+    """An app that knows what completes code in every box that nobody else cares for."""
+
+    code_completer: Completer
+
+
 class WordCompletion:
     """The list of one box: when it opens, what it does to the text, and which keys it takes."""
 
@@ -37,7 +44,7 @@ class WordCompletion:
         self.above: Widget = box
         """What the list stands above."""
         self.completer: Completer | None = None
-        """Who knows what can complete a word here, if anybody."""
+        """Who knows what can complete a word here, if it is not whom the app names."""
         self._dismissed: Location | None = None
         """Where a word begins for which the person wants no list."""
 
@@ -85,12 +92,16 @@ class WordCompletion:
 
     def follow(self) -> None:
         """The text was changed by the person."""
-        if self.completer is not None and self._box.is_attached and self._box.has_focus:
-            self.completer.follow(self._box)
+        if self._box.is_attached and self._box.has_focus and (completer := self._find_completer()) is not None:
+            completer.follow(self._box)
 
     def request(self) -> bool:
         """Tab was pressed: whether there is a word here that could be completed."""
-        return self.completer is not None and self.completer.complete(self._box)
+        return (completer := self._find_completer()) is not None and completer.complete(self._box)
+
+    def _find_completer(self) -> Completer | None:
+        app = self._box.app
+        return self.completer or (app.code_completer if isinstance(app, CompletesCode) else None)
 
     def take_key(self, event: Key) -> bool:
         """Whether the list took this key; to be asked before all else. A key that only moves the cursor closes it."""

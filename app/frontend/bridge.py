@@ -26,7 +26,6 @@ from oi_tui.app.engine.core.events import (
     RerunStarted,
     SessionOpened,
     TurnEnded,
-    TurnStarted,
 )
 from oi_tui.app.engine.core.protocol import (
     Batch,
@@ -37,7 +36,9 @@ from oi_tui.app.engine.core.protocol import (
     Hello,
     KernelsFound,
     ModelsFound,
+    NamesFound,
     PromptsFound,
+    PromptsQueued,
     Reply,
     SandboxFailed,
     SessionEdited,
@@ -65,7 +66,8 @@ _DEFAULTS = Settings()
 AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
 """`Failed` may be about something else: it does not say what was asked."""
 AboutModels = ModelsFound | FetchProgressed | FetchEnded
-ViewReply = AboutModels | AboutSessions | VariablesFound | VariableSeen | PromptsFound | DraftKept | KernelsFound
+AboutPrompts = PromptsFound | PromptsQueued | DraftKept | NamesFound
+ViewReply = AboutModels | AboutSessions | VariablesFound | VariableSeen | AboutPrompts | KernelsFound
 
 
 class View(Protocol):
@@ -125,7 +127,6 @@ class Bridge:
         self._closing = False
         self._renewing = False
         self.running: set[str] = set()
-        """Blocks that run now."""
         self.kernels = KernelBoard()
         """By language: what its kernel runs in."""
         self._sandbox_fails = False
@@ -149,13 +150,11 @@ class Bridge:
         return not self.stopped and (self.transcript.turn_open or bool(self.running))
 
     def send(self, verb: AnyVerb) -> None:
-        """Ask the engine for something; verbs arrive in the order in which they were sent, and are about the session
-        that is shown now, even if another one is being opened."""
+        """Ask the engine, in order, for something about the session shown now, even if another is being opened."""
         if self.stopped:
             self._notice("warning", "The engine is not running.", "Press f5 to start it again.")
             return
         if isinstance(verb, Submit):
-            self._queued = self._queued + 1 if self.transcript.turn_open else 0
             self._watch.note_prompt()
             self._show_status()
         self._verbs.put_nowait(address_verb(verb, self._shown))
@@ -269,7 +268,8 @@ class Bridge:
     def _lose(self, title: str, detail: str) -> None:
         if self.stopped or self._closing:
             return
-        self.stopped, self._queued, self._then = True, 0, None
+        self.stopped, self._then = True, None
+        self._route(PromptsQueued())
         self._verbs = asyncio.Queue()  # the next engine is not asked what this one was
         self.kernels.states.clear()
         self.running.clear()
@@ -304,6 +304,10 @@ class Bridge:
             case SandboxFailed():
                 self._sandbox_fails = True
                 self._show_status()
+            case PromptsQueued():
+                self._queued = len(reply.prompts)
+                self._show_status()
+                self._view.show(reply)
             case Hello() | SessionGone():
                 pass
             case _:
@@ -315,7 +319,8 @@ class Bridge:
             self._past = Transcript()
         extend(self._past, batch.events)
         if not batch.more:
-            self.transcript, self._queued = self._past, 0
+            self.transcript = self._past
+            self._route(PromptsQueued())
             self._shown = batch.session_id
             self._rest()
             self._view.reset(self.transcript.blocks)
@@ -327,8 +332,6 @@ class Bridge:
         for event in events:
             if isinstance(event, ConversationCleared):
                 anew = True
-            if isinstance(event, TurnEnded) and not transcript.turn_open:
-                self._queued = max(0, self._queued - 1)  # a prompt that was never asked: a file of it is missing
             changed.update(dict.fromkeys(transcript.apply(event)))
             self._follow(event)
         if anew:
@@ -354,15 +357,12 @@ class Bridge:
             case SessionOpened():
                 self._session_id = self._shown = event.session_id
                 self._rest()
-            case TurnStarted():
-                self._queued = max(0, self._queued - 1)
             case ExecutionStarted() | RerunStarted():
                 self.running.add(event.block_id)
             case ExecutionFinished() | RerunFinished():
                 self.running.discard(event.block_id)
             case TurnEnded():
                 self.running.clear()
-                self._queued = 0 if event.reason == "interrupted" else self._queued  # they were given back
             case KernelChanged():
                 self.kernels.follow(event)
                 self._sandbox_fails &= event.state not in ("idle", "busy")  # none starts that is not enclosed

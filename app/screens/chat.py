@@ -29,7 +29,9 @@ from oi_tui.app.engine.core.protocol import (
     Failed,
     KernelsFound,
     ModelsFound,
+    NamesFound,
     PromptsFound,
+    PromptsQueued,
     SessionEdited,
     SessionExported,
     SessionSeen,
@@ -44,6 +46,7 @@ from oi_tui.app.frontend.client import Connect
 from oi_tui.app.frontend.session_status import next_approval
 from oi_tui.app.screens.bottom import FULL, Bottom
 from oi_tui.app.screens.brief_runs import BriefRuns
+from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.prompt_completion import PromptCompletion
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.stop_keys import StopKeys
@@ -104,6 +107,7 @@ class ChatScreen(Screen[None]):
         self._follow = follow
         self._arming = Arming(clock)
         self.desk = PromptDesk(self, self.bridge)
+        self.names = KernelNames(self.bridge, self.desk)
         self.stops = StopKeys(self.bridge, self.desk, clock)
         self._queued = 0
         self._setup: SetupScreen | None = None
@@ -124,7 +128,7 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         """The composer can be typed into at once; the rest follows when that has been seen."""
         area = self.query_one(PromptArea)
-        area.completion.completer = PromptCompletion(lambda: self.desk.folder, lambda *_: None)
+        area.completion.completer = PromptCompletion(lambda: self.desk.folder, self.names)
         area.focus()
         self.begin()
         # Beside what the screen does, which could paint nothing meanwhile.
@@ -224,8 +228,8 @@ class ChatScreen(Screen[None]):
             hint = ""  # its own keys stand there
         elif self.bridge.stopped:
             hint = "f5 starts the engine"
-        elif self._queued:
-            hint = f"{self._queued} queued · esc stops"
+        elif self._queued and not self.query_one(PromptArea).text:
+            hint = f"{self._queued} queued · ↑ edit · ctrl+x drop"
         elif self.bridge.busy:
             hint = "enter queues · esc stops"
         elif self.query_one(PromptArea).text:
@@ -252,6 +256,10 @@ class ChatScreen(Screen[None]):
                 self.parts.sessions.take(reply)
             case PromptsFound() | DraftKept():
                 self.parts.recall.show(reply)
+            case PromptsQueued():
+                self.desk.show_queued(reply)
+            case NamesFound():
+                self.names.show(reply)
             case KernelsFound():
                 self.parts.kernels.show(reply)
             case _ if self._setup is not None and self._setup.is_attached:
@@ -271,6 +279,11 @@ class ChatScreen(Screen[None]):
         event.stop()
         if await self.desk.take(event.text) and self._parts is not None:
             self._parts.timeline.scroll_to_end()
+
+    def on_prompt_area_withdrawn(self, event: PromptArea.Withdrawn) -> None:
+        """A prompt that waits is to be changed, or dropped."""
+        event.stop()
+        self.desk.withdraw(event.text, drop=event.drop)
 
     async def run_command(self, typed: SlashLine) -> None:
         """Do what a slash command says."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from oi_tui.app.commands.mentions import write_mention
 from oi_tui.app.commands.registry import COMMANDS, Command, slash_command
 from oi_tui.app.engine.text.words import quantity
+from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.widgets.completion import CompletionChoice, CompletionOffer
 from oi_tui.widgets.text_box import TextBox
 
@@ -18,19 +19,22 @@ _COMMAND = re.compile(r"/[a-z]*")
 _ARGUMENT = re.compile(r"/([a-z]+) +(\S*)")
 _FILE = re.compile(r'(?:^|\s)(@(?:"[^"\n]*|[^\s"]*))\Z')
 _CODE = ("!", "%")
+_SIGNS = ("%python ", "%python\n")
 
 
 class PromptCompletion:
     """The completer of the prompt: `/` and `@` offer at once, Tab asks the kernel for names in Python code."""
 
-    def __init__(self, folder: Callable[[], Path], ask_kernel: Callable[[TextBox, str, int], None]) -> None:
-        """`ask_kernel` is given the box, the code, and where in it the cursor is."""
+    def __init__(self, folder: Callable[[], Path], names: KernelNames) -> None:
         self._folder = folder
-        self._ask_kernel = ask_kernel
+        self._names = names
         self._index: FileIndex | None = None
 
     def follow(self, box: TextBox) -> None:
         """Offer what fits the word before the cursor, or nothing."""
+        if box.text.startswith("%"):
+            self._names.follow(box)
+            return
         offer = self._find_offer(box)
         if offer is None:
             box.completion.allow()
@@ -45,8 +49,7 @@ class PromptCompletion:
             box.completion.offer(offer)
             return True
         if box.text.startswith("%"):
-            code, place = code_before(box)
-            self._ask_kernel(box, code, place)
+            self._names.ask(box, len(next((sign for sign in _SIGNS if box.text.startswith(sign)), "%")))
             return True
         return bool(box.text)
 
@@ -119,11 +122,3 @@ def _file_choice(path: str) -> CompletionChoice | None:
         return CompletionChoice(written, path)
     written = write_mention(path) or ""
     return CompletionChoice(f"{written} ", path) if written else None
-
-
-def code_before(box: TextBox) -> tuple[str, int]:
-    """The Python code in a prompt that begins with `%`, and where in it the cursor is."""
-    row, column = box.cursor_location
-    place = sum(len(box.document.get_line(line)) + 1 for line in range(row)) + column
-    sign = next((sign for sign in ("%python ", "%python\n") if box.text.startswith(sign)), "%")
-    return box.text[len(sign) :], max(0, place - len(sign))

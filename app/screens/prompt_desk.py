@@ -11,8 +11,9 @@ from textual.screen import Screen
 from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.registry import Command, WrongArgument, similar_commands, slash_command
 from oi_tui.app.commands.typed import SlashLine, interpret, needs_body
+from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import AnyVerb, Submit
+from oi_tui.app.engine.core.verbs import AnyVerb, Submit, Withdraw
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
@@ -33,6 +34,8 @@ class PromptDesk:
         self._bridge = bridge
         self._insisted = ""
         """A text that was not sent at once; sent again, it is."""
+        self._dropping = False
+        """Whether what is taken back is not wanted any more."""
 
     @property
     def area(self) -> PromptArea:
@@ -51,6 +54,19 @@ class PromptDesk:
             composer.say(words, failed=failed, seconds=seconds)
         else:
             self._screen.notify(words, severity="warning" if failed else "information", timeout=NOTE)
+
+    def withdraw(self, text: str, *, drop: bool) -> None:
+        """Take back a prompt that waits, to change it or to drop it; the engine says whether it still waited."""
+        self._dropping = drop
+        self._bridge.send(Withdraw(text=text))
+
+    def show_queued(self, reply: PromptsQueued) -> None:
+        """What waits stands above the prompt; what was taken back stands in it."""
+        self._screen.query_one(Composer).queued = reply.prompts
+        if reply.withdrawn is not None and self._dropping:
+            self.tell("Dropped a prompt that waited; ↑ finds it in the history.")
+        elif reply.withdrawn is not None:
+            self.area.add(reply.withdrawn)
 
     async def copy(self, text: str) -> None:
         """Put the text into the clipboard, and say so."""

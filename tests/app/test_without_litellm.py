@@ -25,6 +25,7 @@ BROUGHT_ALONG = {
     "app/engine/kernels/in_kernel_background.py": {"ipython"},
     "app/engine/kernels/in_kernel_tables.py": {"ipython", "traitlets"},
     "app/engine/kernels/in_kernel_figures.py": {"ipython", "traitlets"},
+    "app/engine/kernels/in_kernel_names.py": {"ipython"},
     "app/engine/kernels/in_kernel_variables.py": {"ipython"},
 }
 """Modules that import what another library brings: LiteLLM, or ipykernel, in whose process they run."""

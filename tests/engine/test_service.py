@@ -4,6 +4,7 @@ import asyncio
 import re
 import sqlite3
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
@@ -38,12 +39,14 @@ from oi_tui.app.engine.core.protocol import (
     FetchProgressed,
     KernelsFound,
     ModelsFound,
+    PromptsQueued,
     Reply,
     SandboxFailed,
     decode_reply,
     encode_message,
 )
 from oi_tui.app.engine.core.settings import ModelSection, Settings
+from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (
     CancelFetch,
     Clear,
@@ -65,6 +68,7 @@ from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.job_queue import JobQueue
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -290,7 +294,28 @@ async def test_stopping_the_turn_gives_queued_prompts_back_instead_of_sending_th
         await front.until_event(TurnEnded)
         notices = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
         assert [notice.hint for notice in notices] == ["second"]
+        waits = [reply.prompts for reply in front.replies if isinstance(reply, PromptsQueued)]
+        assert waits == [("second",), ()]
     assert len(model.requests) == 1
+
+
+async def test_a_prompt_that_waits_can_be_taken_back_as_long_as_it_waits() -> None:
+    told: list[PromptsQueued] = []
+    queue = JobQueue(told.append)
+    for text in ("first", "again", "other", "again"):
+        queue.add(Submit(text=text))
+    assert (await queue.next_job(), told) == (
+        Submit(text="first"),
+        [PromptsQueued(prompts=("again", "other", "again"))],
+    )
+    queue.withdraw("again")
+    queue.withdraw("first")
+    assert told[1:] == [
+        PromptsQueued(prompts=("again", "other"), withdrawn="again"),
+        PromptsQueued(prompts=("again", "other")),
+    ]
+    assert [await queue.next_job() for _ in range(2)] == [Submit(text="again"), Submit(text="other")]
+    assert (told[-1], bool(queue)) == (PromptsQueued(), False)
 
 
 async def test_decisions_settings_restart_retry_and_clear_do_what_they_say(tmp_path: Path) -> None:
@@ -301,6 +326,13 @@ async def test_decisions_settings_restart_retry_and_clear_do_what_they_say(tmp_p
         await front.client.send(Submit(text="add"))
         request = await front.until_event(DecisionRequested)
         assert isinstance(request, DecisionRequested)
+        # Another mode leaves the question that is open to the person.
+        for mode in get_args(ApprovalMode):
+            await front.client.send(SetApproval(mode=mode))
+            while front.transcript.approval != mode:
+                await front.until_event(SettingsChanged)
+            assert front.transcript.pending_decision == request
+        await front.client.send(SetApproval(mode="auto"))
         await front.client.send(Decide(request_id=request.request_id, verdict="run"))
         await front.until_event(TurnEnded)
         assert kernel.ran == ["1+1"]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pytest
 
 from oi_tui.app.engine.kernels.base import Kernel
-from oi_tui.app.engine.kernels.inspection import Listing, VariableRow
+from oi_tui.app.engine.kernels.inspection import CodeNames, Listing, NameRow, VariableRow
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.preparation import for_inspection
 from oi_tui.app.engine.session.variable_inspector import run_difference
@@ -393,9 +393,12 @@ async def test_a_busy_kernel_is_not_asked(make_python: Callable[..., JupyterKern
             await asyncio.sleep(0)
         assert await kernel.variables((), again=False) is None
         assert await kernel.peek("x") is None
+        assert await kernel.names("x", 1) is None
         collected, means = await task
     assert (collected.finished.status, means) == ("interrupted", "signal")
     assert row(await listing(kernel), "x").peek == "1"
+    found = await kernel.names("1\nget_ipyt", 10)
+    assert found == CodeNames(start=2, names=(NameRow(name="get_ipython", kind="method"),))
 
 
 @in_module
@@ -426,6 +429,8 @@ async def test_no_answer_is_missed_where_something_is_sent_the_moment_it_comes(p
 async def test_a_kernel_that_ends_meanwhile_answers_nothing(make_python: Callable[..., JupyterKernel]) -> None:
     kernel = make_python()
     assert await kernel.variables((), again=False) is None  # cold
+    assert await kernel.names("x", 1) is None
+    assert kernel.state == "cold"
     await collect(kernel, "x = 1")
     question = asyncio.ensure_future(kernel.variables((), again=False))
     await kernel.close()

@@ -8,7 +8,7 @@ import pytest
 from textual import events
 
 from oi_tui.app.engine.core.events import ProseFinished, ProseStarted, TurnEnded, TurnStarted
-from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound
+from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound, PromptsQueued
 from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.core.settings import ScreenSection, Settings
 from oi_tui.app.engine.core.verbs import (
@@ -23,6 +23,7 @@ from oi_tui.app.engine.core.verbs import (
     SetBudget,
     Submit,
     UseModel,
+    Withdraw,
 )
 from oi_tui.widgets.composer import Composer, as_prompt
 from support.stage import Play, Stage
@@ -204,38 +205,34 @@ async def test_history_holds_the_prompts_of_a_resumed_session(play: Play) -> Non
         assert stage.prompt.text == "earlier"
 
 
-async def test_a_prompt_during_a_turn_is_sent_and_shown_as_queued(play: Play) -> None:
+async def test_prompts_that_wait_are_seen_changed_and_dropped(play: Play) -> None:
     async with play() as stage:
+        composer = stage.app.chat.query_one(Composer)
         stage.engine.say(TurnStarted(block_id="u1", text="first"), ProseStarted(block_id="p1"))
         await stage.settle()
         await stage.pilot.press("n", "enter")
         assert await stage.engine.heard(1) == [Submit(text="n")]
+        stage.engine.reply(PromptsQueued(prompts=("!one\x1b[2J\ntwo", "n")))
         await stage.settle()
-        assert stage.app.chat.query_one(Composer).hint.startswith("1 queued")
-        stage.engine.say(ProseFinished(block_id="p1"), TurnEnded(reason="done"), TurnStarted(block_id="u2", text="n"))
+        assert composer.hint == "2 queued · ↑ edit · ctrl+x drop"
+        assert all(words in stage.seen for words in ("queued  !one two", "queued  n"))
+        # To be changed, it comes back into the prompt; not as code, and only when the engine had not begun it.
+        await stage.pilot.press("up")
+        assert (await stage.engine.heard(2))[-1] == Withdraw(text="n")
+        stage.engine.reply(PromptsQueued(prompts=("!one",), withdrawn="n"))
         await stage.settle()
-        assert "queued" not in stage.app.chat.query_one(Composer).hint
-
-
-async def test_a_queued_prompt_that_was_never_asked_or_was_given_back_is_queued_no_longer(play: Play) -> None:
-    async with play() as stage:
-        stage.engine.say(TurnStarted(block_id="u1", text="first"), ProseStarted(block_id="p1"))
+        assert (stage.prompt.text, composer.hint) == ("n", "enter queues · esc stops")
+        await stage.pilot.press("ctrl+x", "backspace", "ctrl+x")
+        assert (await stage.engine.heard(3))[-1] == Withdraw(text="!one")
+        stage.engine.reply(PromptsQueued(withdrawn="!one"))
         await stage.settle()
-        await stage.pilot.press("n", "enter")
-        await stage.engine.heard(1)
-        stage.engine.say(ProseFinished(block_id="p1"), TurnEnded(reason="done"))
+        assert (stage.prompt.text, composer.queued) == ("", ())
+        # Whatever waited is gone with the engine.
+        stage.engine.reply(PromptsQueued(prompts=("x",)))
         await stage.settle()
-        assert stage.app.chat.query_one(Composer).hint.startswith("1 queued")
-        stage.engine.say(TurnEnded(reason="engine_lost", detail="a file is missing"))
-        await stage.settle()
-        assert "queued" not in stage.app.chat.query_one(Composer).hint
-        stage.engine.say(TurnStarted(block_id="u2", text="second"))
-        await stage.settle()
-        await stage.pilot.press("n", "enter")
-        await stage.engine.heard(2)
-        stage.engine.say(TurnEnded(reason="interrupted"))
-        await stage.settle()
-        assert "queued" not in stage.app.chat.query_one(Composer).hint
+        stage.engine.die()
+        await stage.until(lambda: stage.app.chat.bridge.stopped)
+        assert composer.queued == ()
 
 
 LINES = [

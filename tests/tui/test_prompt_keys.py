@@ -5,16 +5,19 @@ from pathlib import Path
 from textual import events
 
 from oi_tui.app.engine.core.events import ExecutionStarted, ProseStarted, SettingsChanged, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.protocol import CodeName, NamesFound
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
-from oi_tui.app.engine.core.verbs import Interrupt, Retry, Run, SetApproval, Submit
+from oi_tui.app.engine.core.verbs import CompleteCode, Interrupt, Retry, Run, SetApproval, Submit
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.stop_keys import SECOND_QUIT
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.completion import CompletionList
 from oi_tui.widgets.composer import Composer
+from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.search_bar import SearchBar
+from support.kinds import narrow
 from support.stage import Play, Stage
 
 
@@ -182,3 +185,39 @@ async def test_a_prompt_of_the_command_line_has_its_files_or_waits(play: Play, t
     async with play(prompt=f"read @{tmp_path}/b.csv") as stage:
         await stage.until(lambda: stage.prompt.text)
         assert (stage.engine.asked, note(stage)[:12]) == ([], "No such file")
+
+
+async def test_names_of_the_kernel_complete_python_code_and_late_answers_are_dropped(play: Play) -> None:
+    def asked() -> CompleteCode:
+        return narrow(stage.engine.asked[-1], CompleteCode)
+
+    async with play() as stage:
+        await press(stage, *"%x = sh", "tab")
+        assert (asked().source, asked().place) == ("x = sh", 6)
+        names = (CodeName(name="shop", kind="Shop"), CodeName(name="shore", kind="int"))
+        stage.engine.reply(NamesFound(request_id=asked().request_id, start=4, names=names))
+        await stage.until(lambda: offered(stage) == ["shop", "shore"])
+        await press(stage, "o", "r")
+        assert offered(stage) == ["shore"]
+        await press(stage, "tab")
+        assert (stage.prompt.text, offered(stage)) == ("%x = shore", [])
+        # Typed on meanwhile: the answer is for another text. Else the only name there is, is typed.
+        for keys, text in ((("tab", "."), "%x = shore."), (("tab",), "%x = shore.real")):
+            await press(stage, *keys)
+            only = (CodeName(name="real"),)
+            stage.engine.reply(NamesFound(request_id=asked().request_id, start=asked().place, names=only))
+            await stage.settle()
+            assert stage.prompt.text == text
+        await press(stage, "tab")
+        stage.engine.reply(NamesFound(request_id=asked().request_id, telling="busy"))
+        await stage.until(lambda: note(stage) == "No names while the Python kernel runs something.")
+        # In the editor of a question Tab asks behind a name, and indents elsewhere.
+        await stage.propose("shop")
+        await stage.arm()
+        await press(stage, "e", "tab", "end", ".", "tab")
+        assert (asked().source, asked().place) == ("    shop.", 9)
+        stage.engine.reply(NamesFound(request_id=asked().request_id, start=9, names=names))
+        await stage.until(lambda: stage.app.screen.query_one(CompletionList).is_open)
+        await press(stage, "escape")
+        assert not stage.app.screen.query_one(CompletionList).is_open
+        assert stage.app.screen.query_one(SourceEditor).text == "    shop."

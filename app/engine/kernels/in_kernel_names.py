@@ -1,8 +1,8 @@
 """Runs inside a Python kernel once somebody completes a name: never imported by us, only sent as text.
 
-It is executed with `in_kernel_look.py` before it, as one text. What is before the cursor is not evaluated: a path such as
-`shop.orders.` is followed through namespaces, instances and classes as they lie in memory. No property, no `__dir__`, no
-`__getattr__` of anybody runs.
+It is executed with `in_kernel_look.py` before it, as one text. What is before the cursor is not evaluated: a path such
+as `shop.orders.` is followed through namespaces, instances and classes as they lie in memory. No property, no
+`__dir__`, no `__getattr__` of anybody runs.
 
 No first-party import may stand here, nothing may be left in the user namespace.
 """
@@ -63,7 +63,7 @@ class CodeNameFinder:
         shown = [name for name in names if not name.startswith("_") or word.startswith("_")]
         return {
             "start": len(text) - len(word),
-            "names": [{"name": name, "kind": kind_of(fitting[name])} for name in shown[:NAMES]],
+            "names": [{"name": name, "kind": name_kind(fitting[name])} for name in shown[:NAMES]],
         }
 
     def _look(self, line: str) -> tuple[str, Iterator[tuple[Any, Any]]]:
@@ -170,7 +170,7 @@ def importable_names() -> Iterator[tuple[Any, Any]]:
             yield name, NOTHING
 
 
-def kind_of(value: Any) -> str:
+def name_kind(value: Any) -> str:
     """The type in a word; "" where nothing is known of the value."""
     if value is NOTHING:
         return ""

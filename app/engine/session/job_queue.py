@@ -19,7 +19,7 @@ class JobQueue:
         self._told: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything waits."""
+        """Whether any job waits to be done."""
         return bool(self._jobs)
 
     def add(self, job: Job) -> None:
@@ -41,9 +41,10 @@ class JobQueue:
 
     def withdraw(self, text: str) -> None:
         """Take back the prompt with this text that was sent last; answered with what waits, in any case."""
-        for job in reversed(self._jobs):
+        for place in reversed(range(len(self._jobs))):
+            job = self._jobs[place]
             if isinstance(job, Submit) and job.text == text:
-                self._jobs.remove(job)
+                del self._jobs[place]  # not the first one that reads the same
                 self._tell_prompts(withdrawn=text)
                 return
         self._told = self._prompts()
