@@ -8,11 +8,13 @@ from textual.widgets import Input, TextArea
 
 from oi_tui.app.engine.core.blocks import Action, Block
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.core.verbs import Answer, Decide
+from oi_tui.app.engine.core.verbs import Answer, Decide, FindModels, Retry
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.stray_keys import ERASE
+from oi_tui.widgets.trouble import TroubleRow, trouble_of
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
     from oi_tui.app.screens.recall import Recall
@@ -26,15 +28,19 @@ FULL = "-approval-full"
 class Bottom(Vertical):
     """One of three is shown: the composer, the question about code, the question of running code."""
 
-    def __init__(self, bridge: Bridge, *, id: str | None = None) -> None:
+    def __init__(self, bridge: Bridge, clock: Clock, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._clock = clock
         self._bridge = bridge
         self._approval: ApprovalPanel | None = None
         self._question: QuestionPanel | None = None
         self._recall: Recall | None = None
+        self._past = ""
+        """Id of an error that the session ended with when it was opened."""
 
     def compose(self) -> ComposeResult:
         """At first there is nothing to ask."""
+        yield TroubleRow(self._clock, id="trouble")
         yield Composer(id="composer")
 
     async def add(self, approval: "ApprovalPanel", question: "QuestionPanel", recall: "Recall") -> None:
@@ -61,6 +67,37 @@ class Bottom(Vertical):
         elif not self.query_one(Composer).display:
             self._approval.request = self._question.request = None
             self._bring_up("composer")
+        else:
+            self._offer_help()
+
+    def note_past(self) -> None:
+        """What the session holds now did not happen just now."""
+        error = trouble_of(self._bridge.transcript.blocks)
+        self._past = error.id if error is not None else ""
+
+    def _offer_help(self) -> None:
+        """After an error that something can be done about, say what and by which key."""
+        transcript, area = self._bridge.transcript, self.query_one(PromptArea)
+        error = None if transcript.turn_open or self._bridge.stopped else trouble_of(transcript.blocks)
+        free = not area.text and self.screen.focused in (area, None) and self.screen.is_current
+        for row in self.query(TroubleRow):
+            row.offer(error, take_keys=free, past=error is not None and error.id == self._past)
+
+    def on_trouble_row_chosen(self, event: TroubleRow.Chosen) -> None:
+        """What helps against the error that ended the turn."""
+        event.stop()
+        self.query_one(PromptArea).focus()
+        if event.what == "retry":
+            self._bridge.send(Retry())
+        elif event.what == "model":
+            self._bridge.send(FindModels())
+
+    def on_trouble_row_written_on(self, event: TroubleRow.WrittenOn) -> None:
+        """The first letter of a prompt goes into it."""
+        event.stop()
+        area = self.query_one(PromptArea)
+        area.focus()
+        area.insert_paste(event.text) if len(event.text) > 1 else area.insert(event.text)
 
     def fit(self) -> None:
         """The panel keeps its keys on the screen, and leaves the timeline some rows."""
@@ -133,6 +170,7 @@ class Bottom(Vertical):
         self.screen.remove_class(FULL)
         for child in self.children:
             child.display = child.id == name
+        self._offer_help()
         self.fit()
         if name == "composer":
             self.query_one(PromptArea).focus()

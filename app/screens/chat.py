@@ -122,7 +122,7 @@ class ChatScreen(Screen[None]):
         """The welcome, one of several in the bottom region, then the status."""
         with Horizontal(id="upper"):
             yield Welcome(id="welcome")
-        yield Bottom(self.bridge, id="bottom")
+        yield Bottom(self.bridge, self._clock, id="bottom")
         yield StatusBar(clock=self._clock, id="status")
 
     def on_mount(self) -> None:
@@ -199,6 +199,7 @@ class ChatScreen(Screen[None]):
     def reset(self, blocks: Sequence[Block]) -> None:
         was_above = self.parts.pane.has_focus_within
         self.parts.pane.reset(blocks)
+        self.query_one(Bottom).note_past()
         self._show_timeline(bool(blocks))
         if was_above:
             self.query_one(Bottom).focus_shown()  # what had the focus is not on the screen any more

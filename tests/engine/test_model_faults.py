@@ -33,7 +33,7 @@ async def test_L10_a_429_that_asks_for_too_long_a_wait_is_an_error_that_says_how
     openai_server.script(Turn(status=429, retry_after="100"), Turn(status=429, retry_after=format_datetime(later)))
     with pytest.raises(ModelError) as caught:
         await answer(model())
-    assert (caught.value.kind, caught.value.hint) == ("rate_limited", "Wait 100 s, then send the message again.")
+    assert (caught.value.kind, caught.value.hint) == ("rate_limited", "Retry in 100 s.")
     with pytest.raises(ModelError):
         await answer(model())
     assert len(openai_server.requests) == 2

@@ -5,6 +5,7 @@ import hashlib
 import threading
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from oi_tui.app.engine.agent.loop import Session
@@ -438,7 +439,8 @@ async def test_L10_a_model_error_keeps_the_partial_text_and_the_session_goes_on(
     events = await play(session, session.run("hello"))
     assert events[-1] == TurnEnded(reason="model_error", detail="The answer broke off.")
     notice = session.transcript.blocks[-1]
-    assert notice == NoticeBlock(id=notice.id, level="error", title="The answer broke off.", hint="Try again.")
+    told = NoticeBlock(id=notice.id, level="error", title="The answer broke off.", hint="Try again.")
+    assert notice == msgspec.structs.replace(told, remedies=("retry", "model"))
     if partial:
         prose = session.transcript.blocks[1]
         assert prose == ProseBlock(id=prose.id, text=partial, state="cut", step=1)

@@ -104,14 +104,16 @@ def past(clean_env: dict[str, str], folder: Path) -> Path:
     path = Path(clean_env["XDG_DATA_HOME"], "oi-tui", "sessions.db")
     path.parent.mkdir(mode=0o700)
     (folder / "evil.json").write_text(json.dumps([HOSTILE, "\x1b]0;PWNED\x07\x1b[6n\x9b2J\u202e[b]"]))
-    said = {"title": hostile("notice"), "hint": hostile("hint"), "details": hostile("details")}
+    said = NoticeAdded(
+        block_id="n1", level="warning", title=hostile("notice"), hint=hostile("hint"), details=hostile("details")
+    )
     with closing(Store(path)) as store:
         store.create("past", 1.0, str(folder))
         ran = code("c0", RUN, printed(f"needle {hostile('then')}"))
         inside = (prose("p1", hostile("prose")), ran, code("c1", f"1 # {hostile_line('source')}"))
         store.append("past", turn("u1", hostile_line("asked"), *inside))
         store.remember(f"draft:{folder}", hostile_line("draft"))
-        told = export_session([NoticeAdded(block_id="n1", level="warning", **said)], "ipynb")
+        told = export_session([said], "ipynb")
         store.append("past", import_session(told, "hostile.ipynb").events)
     with closing(sqlite3.connect(path)) as database, database:
         tags = json.dumps([hostile_line("tag")])
@@ -147,7 +149,7 @@ def test_T1_T3_past_sessions_earlier_prompts_repeated_runs_and_variables(
     shown.send(" ")
     for mark in (seen_line("t"), "after-prose", "after-then", "# in-source <U+001B>]52;c;"):
         shown.wait_for(mark)
-    shown.send("r")
+    shown.send("n")
     shown.wait_for("keep it")
     shown.send("\x1b")
     shown.wait_gone("keep it")

@@ -20,6 +20,7 @@ from oi_tui.app.engine.agent.decision_events import decision_event
 from oi_tui.app.engine.agent.decisions import Decisions
 from oi_tui.app.engine.agent.emitter import Emitter, Observer
 from oi_tui.app.engine.agent.execution import Execution, Seal, no_seal
+from oi_tui.app.engine.agent.failure_notice import failure_notice
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
@@ -187,7 +188,7 @@ class Session:
             await self._stream()
         except ModelError as error:
             self._halt.check()  # breaking a request off may look like its failure
-            self.report(error)
+            self.emit(failure_notice(error))
             raise TurnStopped("model_error", error.title) from error
         self._halt.check()
         blocks, step = self.transcript.blocks, self.transcript.step
@@ -200,7 +201,7 @@ class Session:
     async def _stream(self) -> None:
         """Ask, and emit the answer while it comes."""
         if (model := self.choices.model) is None:
-            raise ModelError("unknown_model", "No model is chosen.", hint="Type /model NAME, or start with -m NAME.")
+            raise ModelError("unknown_model", "No model chosen.", hint="Type /model, or start with -m NAME.")
         blocks, languages, images = tuple(self.transcript.blocks), self.kernels.languages, model.takes_images
         system = system_prompt(languages, self.transcript.cwd or "the current folder", self.kernels.surroundings)
         # A thread: of a session that was resumed, all is looked through for secrets, which can take seconds.

@@ -4,7 +4,7 @@ from typing import Literal
 
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.outputs import Output, Progress, WholeOutput
-from oi_tui.app.engine.core.values import Language, Level, Value
+from oi_tui.app.engine.core.values import Language, Level, Remedy, Value
 
 ProseState = Literal["streaming", "complete", "cut"]
 """`cut`: the stream broke or was interrupted; the text is what had arrived."""
@@ -141,6 +141,10 @@ class NoticeBlock(Value, frozen=True, kw_only=True, tag="notice"):
     title: str
     hint: str = ""
     details: str = ""
+    remedies: tuple[Remedy, ...] = ()
+    """What a person can do about it with one key."""
+    wait: float = 0.0
+    """Seconds that a server asked to wait; 0 where it did not."""
 
 
 ActionBlock = CodeBlock | CallBlock

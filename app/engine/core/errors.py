@@ -14,6 +14,8 @@ technical and is shown folded.
 
 from typing import ClassVar, Literal
 
+from oi_tui.app.engine.core.values import Remedy
+
 ModelErrorKind = Literal[
     "no_key",
     "wrong_key",
@@ -35,6 +37,10 @@ class OiTuiError(Exception):
     """Base: a title, a hint and an exit code."""
 
     exit_code: ClassVar[int] = 1
+    remedies: tuple[Remedy, ...] = ()
+    """What a person can do about it with one key."""
+    wait: float = 0.0
+    """Seconds after which it is worth another try, as far as a server says so."""
 
     def __init__(self, title: str, *, hint: str = "", details: str = "") -> None:
         super().__init__(title)
@@ -57,6 +63,7 @@ class ModelError(OiTuiError):
     def __init__(self, kind: ModelErrorKind, title: str, *, hint: str = "", details: str = "") -> None:
         super().__init__(title, hint=hint, details=details)
         self.kind = kind
+        self.remedies = () if kind == "budget" else ("retry", "model")
 
 
 class KernelError(OiTuiError):

@@ -43,7 +43,7 @@ from oi_tui.app.engine.core.outcomes import (
     Verdict,
 )
 from oi_tui.app.engine.core.outputs import Output, Progress, StreamName, Tail, WholeOutput
-from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, Language, Level, Value
+from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, Language, Level, Remedy, Value
 
 
 class Event(Value, frozen=True, kw_only=True):
@@ -392,6 +392,10 @@ class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):
     title: str
     hint: str = ""
     details: str = ""
+    remedies: tuple[Remedy, ...] = ()
+    """What a person can do about it with one key."""
+    wait: float = 0.0
+    """Seconds that a server asked to wait; 0 where it did not."""
 
 
 class ConversationCleared(Event, frozen=True, kw_only=True, tag=True):

@@ -86,5 +86,8 @@ class GrantScope(Value, frozen=True, kw_only=True):
 SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]
 """What code can change, the strictest first; `danger-full-access` is no sandbox at all."""
 
+Remedy = Literal["retry", "model"]
+"""What a person can do about an error with one key: try again, or choose another model."""
+
 Level = Literal["info", "warning", "error"]
 """How loud a notice is."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.errors import ModelError
 
@@ -41,6 +42,19 @@ _TOO_LONG = re.compile(r"context[ _](length|window|size)|prompt is too long|too 
 _NO_MODEL = re.compile(r"model\b.{0,80}(not found|not exist|unknown)|(invalid|unknown|no such) model", re.I)
 _NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|insufficient (balance|credits)", re.I)
 
+
+_PROVIDERS = {
+    "openai": "OpenAI",
+    "anthropic": "Anthropic",
+    "gemini": "Google Gemini",
+    "openrouter": "OpenRouter",
+    "groq": "Groq",
+    "deepseek": "DeepSeek",
+    "mistral": "Mistral",
+    "xai": "xAI",
+    "ollama": "Ollama",
+}
+"""How providers write their names."""
 
 MESSAGE_LIMIT = 20_000
 """Characters of what a server said that are looked through."""
@@ -107,6 +121,13 @@ class ModelEndpoint:
         """The server in words."""
         return self.url or f"the provider {self.provider}"
 
+    @property
+    def host(self) -> str:
+        """The server by its name alone."""
+        if self.url:
+            return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
+        return _PROVIDERS.get(self.provider, self.provider or self.model)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RequestFailure:
@@ -159,15 +180,13 @@ def no_key(asked: ModelEndpoint, details: str = "") -> ModelError:
     """No key was given for a provider that wants one."""
     names = " or ".join(asked.key_names)
     hint = f"Set {names} in the environment, or start with --api-key." if names else "Start with --api-key."
-    return ModelError("no_key", f"There is no key for {asked.provider or asked.model}.", hint=hint, details=details)
+    return ModelError("no_key", f"No API key for {asked.host}.", hint=hint, details=details)
 
 
 def cut_off_error(asked: ModelEndpoint, details: str = "") -> ModelError:
     """The answer broke off."""
-    title = f"The connection to {asked.server} broke off."
-    return ModelError(
-        "cut", title, hint="What had arrived is kept. Ask it to go on, or send it again.", details=details
-    )
+    title = f"Connection to {asked.host} lost; what had arrived is kept."
+    return ModelError("cut", title, hint="Try again, or ask it to continue.", details=details)
 
 
 def bad_reply(asked: ModelEndpoint, details: str = "") -> ModelError:
@@ -217,9 +236,9 @@ def _from_status(
             return RequestFailure(error=_no_money(asked, details))
         case 429:
             wait = _retry_after(chain)
-            pause = "a little" if wait is None else f"{max(1, wait):.0f} s"
-            hint = f"Wait {pause}, then send the message again."
-            error = ModelError("rate_limited", f"{server} takes no more requests for now.", hint=hint, details=details)
+            hint = "Retry in a moment." if wait is None else f"Retry in {max(1, wait):.0f} s."
+            error = ModelError("rate_limited", f"Rate limit reached at {asked.host}.", hint=hint, details=details)
+            error.wait = wait or 0.0
             return RequestFailure(error=error, passing=True, why="rate limit", wait=wait)
         case 413:
             return RequestFailure(error=_too_long(asked, details))
@@ -227,7 +246,8 @@ def _from_status(
             return RequestFailure(error=_too_long(asked, details))
         case _ if status >= 500:
             title = f"{server} failed with status {status}."
-            error = ModelError("server", title, hint="Send the message again later.", details=details)
+            error = ModelError("server", title, hint="Try again later.", details=details)
+            error.wait = _retry_after(chain) or 0.0
             return RequestFailure(error=error, passing=True, why=f"server error {status}", wait=_retry_after(chain))
         case 401 | 403:
             return RequestFailure(error=_wrong_key(asked, details))
@@ -282,7 +302,7 @@ def _wrong_key(asked: ModelEndpoint, details: str) -> ModelError:
     hint = "Check the key, or give another one with --api-key."
     if asked.keyless:
         hint = "Give one with --api-key: keys of the environment are not sent to servers on this machine."
-    return ModelError("wrong_key", f"{_capital(asked.server)} did not accept the key.", hint=hint, details=details)
+    return ModelError("wrong_key", f"Invalid API key for {asked.host}.", hint=hint, details=details)
 
 
 def _unknown_model(asked: ModelEndpoint, details: str) -> ModelError:

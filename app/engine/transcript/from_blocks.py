@@ -100,7 +100,13 @@ class _Unfolding:
                 yield from _action(block)
             case NoticeBlock():
                 yield NoticeAdded(
-                    block_id=block.id, level=block.level, title=block.title, hint=block.hint, details=block.details
+                    block_id=block.id,
+                    level=block.level,
+                    title=block.title,
+                    hint=block.hint,
+                    details=block.details,
+                    remedies=block.remedies,
+                    wait=block.wait,
                 )
 
     def _to_step(self, step: int) -> Iterator[AnyEvent]:

@@ -269,6 +269,8 @@ class Transcript:
                         title=event.title,
                         hint=event.hint,
                         details=event.details,
+                        remedies=event.remedies,
+                        wait=event.wait,
                     )
                 )
             case ConversationCleared():
