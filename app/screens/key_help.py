@@ -16,6 +16,7 @@ from oi_tui.widgets.inspector import Inspector
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.session_rows import SessionRows
 from oi_tui.widgets.timeline.view import Timeline
+from oi_tui.widgets.trouble import TroubleRow
 from oi_tui.widgets.viewer.pane import TextPane
 from oi_tui.widgets.viewer.picture_view import PictureView
 
@@ -47,6 +48,7 @@ _PLACES: tuple[tuple[str, tuple[type[DOMNode], ...], tuple[HelpRow, ...]], ...] 
     ),
     ("When code wants to run", (ApprovalPanel,), ()),
     ("Editing that code", (SourceEditor,), ()),
+    ("After an error", (TroubleRow,), ()),
     ("The timeline", (Timeline,), (HelpRow("ctrl+c", "", "Copy what was selected with the mouse"),)),
     ("The variables", (Inspector,), ()),
     ("The sessions", (Panel, SessionRows), ()),

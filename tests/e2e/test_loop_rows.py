@@ -195,7 +195,7 @@ async def test_R7_many_updates_of_one_display_leave_the_last_and_what_is_printed
     [
         (Turn(status=500, error="boom"), "500"),
         (Turn(status=401, error="bad key"), "key"),
-        (Turn(text="Half an answer, and then", cut_after=3), "broke off"),
+        (Turn(text="Half an answer, and then", cut_after=3), "lost; what had arrived"),
     ],
 )
 async def test_L10_after_a_fault_the_partial_text_is_kept_and_the_session_goes_on(

@@ -149,7 +149,7 @@ def test_T1_T3_past_sessions_earlier_prompts_repeated_runs_and_variables(
     shown.send(" ")
     for mark in (seen_line("t"), "after-prose", "after-then", "# in-source <U+001B>]52;c;"):
         shown.wait_for(mark)
-    shown.send("n")
+    shown.send("r")
     shown.wait_for("keep it")
     shown.send("\x1b")
     shown.wait_gone("keep it")
@@ -263,7 +263,7 @@ def test_T1_T3_a_recording_that_somebody_else_made(
     )
     shown = start("replay", "--instant", str(file))
     shown.wait_for("The recording of")
-    for mark in (seen_line("label"), "after-why", f"{seen_line('la')} ✗ dead", f" {seen_line('m')} ·", "after-next"):
+    for mark in (seen_line("label"), "after-why", f"{seen_line('la')} ✗ dead", "after-m ·", "after-next"):
         shown.wait_for(mark)
     wait_armed(shown)
     shown.send("?")
