@@ -268,6 +268,8 @@ def test_T1_T3_a_recording_that_somebody_else_made(
     wait_armed(shown)
     shown.send("?")
     shown.wait_for("it may do more")
+    shown.send("?")  # its lines are the timeline's again
+    shown.wait_gone("it may do more")
     shown.send("\t")
     shown.send("g")
     for name in ("prompt", "given", "prose", "rule", "printed", "tail", "error", "value", "next"):
