@@ -263,34 +263,9 @@ def _asker() -> TerminalAsker | None:
 @click.option("--fd", type=int, required=True, help="Descriptor of a connected socket.")
 def engine(fd: int) -> None:
     """Serve one front end (see app/engine/README.md)."""
-    import functools
-    import logging
-    import signal
-    import socket
+    from oi_tui.app.serving import serve_front_end
 
-    from oi_tui.app.build import make_engine
-    from oi_tui.app.engine.session.wire import serve
-    from oi_tui.app.privacy import close_to_others
-
-    close_to_others()  # code that runs without a sandbox could read our keys from our environment
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-
-    async def whole() -> None:
-        serving = asyncio.current_task()
-        assert serving is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
-        # It is tried here and not by the screen, which is to be seen at once.
-        code = 0
-        try:
-            await serve(socket.socket(fileno=fd), functools.partial(make_engine, try_sandbox=True))
-        except asyncio.CancelledError:
-            code = 143
-        # All is written down and ended. A thread may still be importing a library for seconds, a call of a tool may go
-        # on all the same: nobody waits for that.
-        logging.shutdown()
-        os._exit(code)
-
-    asyncio.run(whole())
+    serve_front_end(fd)
 
 
 def main() -> NoReturn:

@@ -21,6 +21,11 @@ WITHOUT_SCREEN = frozenset(
 def main() -> "NoReturn":
     """Run the command line. Where it opens the screen, a skeleton of that is shown first."""
     words = sys.argv[1:]
+    if len(words) == 3 and words[:2] == ["engine", "--fd"] and words[2].isdecimal():
+        gc.disable()  # as below
+        from oi_tui.app.serving import serve_front_end
+
+        serve_front_end(int(words[2]))
     begin(words)
     # A fifth of a second and more, now that there is something to see.
     import signal

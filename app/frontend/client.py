@@ -34,7 +34,7 @@ LINE_LIMIT = 256 * 1024 * 1024
 CLOSE_TIMEOUT = 8.0
 """Seconds that the engine has to save and end before it is killed."""
 
-ENGINE = (sys.executable, "-P", "-m", "oi_tui.app.cli", "engine")
+ENGINE = (sys.executable, "-P", "-m", "oi_tui.app.start", "engine")
 """What starts an engine. -P: a module in the folder where the person works must not shadow one of ours."""
 
 

@@ -30,6 +30,7 @@ from oi_tui.app.engine.kernels.inspection import (
     read_names,
 )
 from oi_tui.app.engine.kernels.jupyter_worker import JupyterWorker, KernelOrigin, Opened
+from oi_tui.app.engine.kernels.kernelspecs import LANGUAGE_CHARACTERS, read_kernelspecs
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.message_desk import ReplyFuture
 from oi_tui.app.engine.kernels.processes import LoggedProcess
@@ -52,12 +53,14 @@ KNOCKING = 10
 
 def installed_kernelspecs() -> dict[str, str]:
     """The label of every installed kernelspec but our own, and the language that it says it runs."""
+    if (read := read_kernelspecs()) is not None:
+        return read
     from jupyter_client.kernelspec import KernelSpecManager  # deferred: heavy
 
     manager = KernelSpecManager()
     specs = manager.get_all_specs()  # but those whose provisioner is missing: of these we tell when they are wanted
     labels = {label_of(name, folder): name for name, folder in manager.find_kernel_specs().items()}
-    languages = {name: str(entry["spec"].get("language", ""))[:100] for name, entry in specs.items()}
+    languages = {name: str(entry["spec"].get("language", ""))[:LANGUAGE_CHARACTERS] for name, entry in specs.items()}
     return {label: languages.get(name, "") for label, name in labels.items() if label}
 
 

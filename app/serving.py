@@ -1,0 +1,39 @@
+"""The engine as a process of its own, for one front end."""
+
+import asyncio
+import functools
+import gc
+import logging
+import os
+import signal
+import socket
+
+from oi_tui.app.build import make_engine
+from oi_tui.app.engine.session.wire import serve
+from oi_tui.app.privacy import close_to_others
+
+
+def serve_front_end(descriptor: int) -> None:
+    """Serve whoever is at the other end of this socket until they leave, and end the process."""
+    if not gc.isenabled():  # the start does without; what there is now stays
+        gc.freeze()
+        gc.enable()
+    close_to_others()  # code that runs without a sandbox could read our keys from our environment
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    asyncio.run(_serve(descriptor))
+
+
+async def _serve(descriptor: int) -> None:
+    serving = asyncio.current_task()
+    assert serving is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+    code = 0
+    try:
+        # The sandbox is tried here and not by the screen, which is to be seen at once.
+        await serve(socket.socket(fileno=descriptor), functools.partial(make_engine, try_sandbox=True))
+    except asyncio.CancelledError:
+        code = 143
+    # All is written down and ended. A thread may still be importing a library for seconds, a call of a tool may go
+    # on all the same: nobody waits for that.
+    logging.shutdown()
+    os._exit(code)
