@@ -6,6 +6,7 @@ what a block looks like, is known elsewhere.
 
 import asyncio
 import gc
+import sys
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -60,6 +61,9 @@ from oi_tui.widgets.welcome import Welcome
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
     from oi_tui.app.screens.chat_parts import Parts
     from oi_tui.app.screens.setup import SetupScreen
+
+TURN = 0.0005
+"""Seconds after which an import hands over to whoever waits: a key passes through three threads until it is seen."""
 
 WIDE = 100
 """Columns from which on the variables stand beside the timeline; on a narrower screen they lie over it."""
@@ -139,7 +143,12 @@ class ChatScreen(Screen[None]):
         self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))
         self.run_worker(self.bridge.run(self.complete), name="engine", exclusive=True)
         # With it come the timeline and the panels; meanwhile, keys are not kept waiting.
-        await asyncio.to_thread(import_module, "oi_tui.app.screens.chat_parts")
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(TURN)
+        try:
+            await asyncio.to_thread(import_module, "oi_tui.app.screens.chat_parts")
+        finally:
+            sys.setswitchinterval(usual)
         from oi_tui.app.screens.chat_parts import STYLES, Parts
 
         self.app.stylesheet.read(STYLES)
