@@ -149,7 +149,7 @@ class ChatScreen(Screen[None]):
             await asyncio.to_thread(import_module, "oi_tui.app.screens.chat_parts")
         finally:
             sys.setswitchinterval(usual)
-        from oi_tui.app.screens.chat_parts import STYLES, Parts
+        from oi_tui.app.screens.chat_parts import STYLES, Parts  # it is there now
 
         self.app.stylesheet.read(STYLES)
         parts = Parts.make(

@@ -7,21 +7,23 @@ from collections import Counter
 from pathlib import Path
 from tempfile import gettempdir
 
-import psutil
 from figures import ROUNDS, Budget, judge, middle, ratio, table
+from outside import processor_time
 from programs import BARE, READY, oi_tui, scripted_server, shown
 
-BUDGET = 1.5
+BUDGET = 1.15
 IMPORT_TIME = re.compile(r"import time:\s+(?P<own>\d+) \|\s+\d+ \| (?P<indent>\s*)(?P<name>\S+)")
+PAINTED = b"sk"
+"""Of the text area's first words, in what is written: the cursor stands on the letter before."""
 SETS = {"bare": "textual.app, textual.widgets._text_area", "oi-tui": "oi_tui.app.tui"}
 
 
 def first_frame(argv: tuple[str, ...]) -> tuple[float, float]:
     """Seconds from the start to the first frame: on the clock, and of CPU."""
     with shown(argv) as terminal:
-        seen = terminal.wait_for(READY)
-        times = psutil.Process(terminal.process.pid).cpu_times()
-        return seen - terminal.started, times.user + times.system
+        terminal.wait_raw(PAINTED)
+        spent = processor_time(terminal.process.pid)  # at once: the program goes on
+        return terminal.wait_for(READY) - terminal.started, spent
 
 
 def imports(modules: str) -> tuple[int, Counter[str]]:
@@ -36,8 +38,8 @@ def imports(modules: str) -> tuple[int, Counter[str]]:
     return len(found), Counter({name: own // 1000 for name, own in spent.items()})
 
 
-def compared() -> tuple[str, Budget]:
-    """The table of first frames, and the verdict."""
+def compared() -> tuple[str, list[Budget]]:
+    """The table of first frames, and the verdicts."""
     with scripted_server("Hello.") as url:
         programs = {"bare Textual app": BARE, "oi-tui": oi_tui(url, Path(gettempdir()))}
         seen: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
@@ -51,12 +53,13 @@ def compared() -> tuple[str, Budget]:
     rows = [(name, middle(clocks[name]), middle(processors[name])) for name in programs]
     by_clock, by_processor = (f"{ratio(seconds[ours], seconds[bare]):.2f}" for seconds in (clocks, processors))
     rows.append(("ratio", by_clock, by_processor))
-    found = ratio(clocks[ours], clocks[bare])
-    first = f"{middle(clocks[ours])} ms, {found:.2f} times"
-    verdict = Budget(
-        "first frame", f"<= {BUDGET} times the bare app", first, found <= BUDGET, f"{middle(clocks[bare])} ms"
-    )
-    return table(("", "first frame, ms: median (min)", "CPU of the process, ms"), rows), verdict
+    budgets = []
+    for what, kept in (("first frame", clocks), ("first frame, CPU", processors)):
+        found = ratio(kept[ours], kept[bare])
+        said = f"{middle(kept[ours])} ms, {found:.2f} times"
+        limit = f"<= {BUDGET} times the bare app"
+        budgets.append(Budget(what, limit, said, found <= BUDGET, f"{middle(kept[bare])} ms"))
+    return table(("", "first frame, ms: median (min)", "CPU of the process, ms"), rows), budgets
 
 
 def breakdown() -> str:
@@ -73,8 +76,8 @@ if __name__ == "__main__":
     print("## First frame\n")
     print("From the start of the process until the text area stands on a screen of 120x40;")
     print(f"{ROUNDS} rounds by turns after a warm-up. Budget: {BUDGET} times the bare app, which is one text area.\n")
-    frames, budget = compared()
+    frames, budgets = compared()
     print(frames)
     print("One run of each under `-X importtime` (which slows imports down); packages with 2 ms or more.\n")
     print(breakdown())
-    judge(budget)
+    judge(*budgets)
