@@ -187,6 +187,8 @@ class PromptArea(TextBox):
             return
         position = len(self._history) if self._position is None else self._position
         if position == 0:
+            if not (self._history or self.text):
+                self.run_worker(self.run_action("screen.switch_focus"))  # the examples of an empty session
             return
         if self._position is None:
             self._draft = self.text

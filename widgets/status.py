@@ -181,10 +181,16 @@ def status_parts(status: Status, now: float = 0.0) -> list[StatusPart]:
     return found
 
 
+def runs_unasked(status: Status) -> bool:
+    """Whether code runs that nobody approved, and not only in a sandbox that is verified."""
+    return strictest(status.floor, OF_APPROVAL[status.approval]) in ("unlessDestructive", "bypassPermissions")
+
+
 def _approval_part(status: Status) -> StatusPart:
     mode = strictest(status.floor, OF_APPROVAL[status.approval])
-    unasked = mode in ("unlessDestructive", "bypassPermissions")
-    return StatusPart(_MODES[mode], 0, style="$warning" if unasked else "$dim", short=_MODES[mode].partition(": ")[2])
+    return StatusPart(
+        _MODES[mode], 0, style="$warning" if runs_unasked(status) else "$dim", short=_MODES[mode].partition(": ")[2]
+    )
 
 
 def _activity_part(status: Status, now: float) -> StatusPart:

@@ -7,12 +7,15 @@ from pathlib import Path
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
 
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.widgets.lettering import Options, Words
+from oi_tui.widgets.lettering import Options, Words, lettering
 
+_ASKED = "You approve all code before it runs."
+_UNASKED = "Code runs without approval: /approve ask changes that."
 _LOOK_AT = 200
 """Entries of the folder; a folder of a million files must not hold up the first frame."""
 
@@ -42,10 +45,13 @@ class Welcome(Vertical):
         prompt: str
 
     _folder: Path | None = None
+    _prompts: list[str]
+    _asks = True
 
     def compose(self) -> ComposeResult:
         """The line; the prompts follow when it is known which fit."""
-        yield Words("Say what you want done. The code it takes is shown to you before it runs.")
+        yield Words(f"Describe a task. {_ASKED}", id="welcome-line")
+        yield Words("For example (↑ choose):")
 
     def look_at(self, folder: Path) -> None:
         """Fit the prompts to what is in this folder; looks again only when it is another one."""
@@ -55,14 +61,25 @@ class Welcome(Vertical):
         prompts = example_prompts(folder)
         if shown := self.query(Options):
             shown.first().clear_options()
-            shown.first().add_options(prompts)
+            shown.first().add_options(map(_marked, prompts))
         else:
-            self.mount(Options(*prompts))
+            self.mount(Options(*map(_marked, prompts)))
+        self._prompts = prompts
+
+    def tell_approval(self, *, asks: bool) -> None:
+        """The line is true in each mode."""
+        if asks != self._asks:
+            self._asks = asks
+            self.query_one("#welcome-line", Words).update(f"Describe a task. {_ASKED if asks else _UNASKED}")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Up to the screen."""
         event.stop()
-        self.post_message(self.Chosen(str(event.option.prompt)))
+        self.post_message(self.Chosen(self._prompts[event.option_index]))
+
+
+def _marked(prompt: str) -> Content:
+    return lettering(("▹ ", "$accent"), prompt)
 
 
 def example_prompts(folder: Path) -> list[str]:

@@ -54,7 +54,7 @@ from oi_tui.app.screens.stop_keys import StopKeys
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
-from oi_tui.widgets.status import Status, StatusBar
+from oi_tui.widgets.status import Status, StatusBar, runs_unasked
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.welcome import Welcome
 
@@ -224,6 +224,7 @@ class ChatScreen(Screen[None]):
         self.query_one(StatusBar).status = status
         if folder := self.bridge.transcript.cwd:
             self.query_one(Welcome).look_at(Path(folder))
+        self.query_one(Welcome).tell_approval(asks=not runs_unasked(status))
         self._queued = queued
         self._show_hint()
 

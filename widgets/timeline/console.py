@@ -20,6 +20,9 @@ HEAD_LINES = 10
 TAIL_LINES = 10
 """Lines of a long output that are shown at once."""
 
+SHORT_LINES = HEAD_LINES + TAIL_LINES + 3
+"""Lines of an output that is shown whole: to hide fewer than four is not worth the line that says so."""
+
 LINE_CHARACTERS = 2_000
 """Characters of a line that are shown at once."""
 
@@ -91,7 +94,7 @@ class ConsoleStream:
         """Whether lines are hidden until asked for."""
         return (
             self._gap is not None
-            or self.line_count > HEAD_LINES + TAIL_LINES + 1
+            or self.line_count > SHORT_LINES
             or max(self._head.widest, self._tail.widest) > LINE_CHARACTERS
         )
 
@@ -126,7 +129,7 @@ class ConsoleStream:
     def _extent(self, fold: FoldState) -> Extent:
         count = self._head.count
         if self._gap is None:
-            most, end = (MOST_LINES, TAIL_LINES) if fold == "open" else (HEAD_LINES + TAIL_LINES + 1, TAIL_LINES)
+            most, end = (MOST_LINES, TAIL_LINES) if fold == "open" else (SHORT_LINES, TAIL_LINES)
             if count <= most:
                 return Extent(count, 0, 0)
             first = MOST_LINES - TAIL_LINES if fold == "open" else HEAD_LINES
@@ -166,7 +169,7 @@ def shown_lines(count: int, fold: FoldState) -> Iterable[int | None]:
     """Numbers of the lines to draw; None where lines are left out."""
     if fold == "open" and count > MOST_LINES:
         return [*range(MOST_LINES - TAIL_LINES), None, *range(count - TAIL_LINES, count)]
-    if fold == "open" or count <= HEAD_LINES + TAIL_LINES + 1:
+    if fold == "open" or count <= SHORT_LINES:
         return range(count)
     return [*range(HEAD_LINES), None, *range(count - TAIL_LINES, count)]
 

@@ -7,6 +7,7 @@ from oi_tui.widgets.timeline.console import (
     HEAD_LINES,
     LINE_CHARACTERS,
     LONGEST_OPEN_LINE,
+    SHORT_LINES,
     TAIL_LINES,
     fold_note,
     shown_lines,
@@ -35,7 +36,7 @@ class User(DrawnContent):
         self._lines = clean_text(block.text).split("\n")
         self._files = [spaced_line(file) for file in block.files if not file.startswith("data:")]
         longest = max(map(len, self._lines))
-        self.has_more = len(self._lines) > HEAD_LINES + TAIL_LINES + 1 or longest > LINE_CHARACTERS
+        self.has_more = len(self._lines) > SHORT_LINES or longest > LINE_CHARACTERS
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The text, and the files that came with it."""

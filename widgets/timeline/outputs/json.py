@@ -11,13 +11,13 @@ from rich.style import Style
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.rich_text import is_plain_json
 from oi_tui.app.engine.text.words import quantity
-from oi_tui.widgets.timeline.console import HEAD_LINES, LINE_CHARACTERS, MOST_LINES, TAIL_LINES
+from oi_tui.widgets.timeline.console import LINE_CHARACTERS, MOST_LINES, SHORT_LINES
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown_lines import spaced_line
 from oi_tui.widgets.timeline.outputs.layout import sideways
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 
-AT_ONCE = HEAD_LINES + TAIL_LINES + 1
+AT_ONCE = SHORT_LINES
 """Lines of a folded tree."""
 
 LEVELS = 2

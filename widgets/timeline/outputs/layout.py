@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from oi_tui.widgets.timeline.console import HEAD_LINES, TAIL_LINES, fold_note, shown_lines
+from oi_tui.widgets.timeline.console import HEAD_LINES, SHORT_LINES, TAIL_LINES, fold_note, shown_lines
 from oi_tui.widgets.timeline.row_pieces import FoldState
 from oi_tui.widgets.timeline.wrap import Line, TextRun, window
 
@@ -19,7 +19,7 @@ def fold_lines(lines: Sequence[Line], fold: FoldState, dim: Style) -> list[Line]
 
 def is_folded(count: int) -> bool:
     """Whether so many lines are not all shown at once."""
-    return count > HEAD_LINES + TAIL_LINES + 1
+    return count > SHORT_LINES
 
 
 def row_width(runs: Sequence[TextRun]) -> int:

@@ -4,7 +4,7 @@ from rich.segment import Segment
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.rich_text import best_text
-from oi_tui.widgets.timeline.console import HEAD_LINES, TAIL_LINES, fold_note, shown_lines, terminal_lines
+from oi_tui.widgets.timeline.console import HEAD_LINES, SHORT_LINES, TAIL_LINES, fold_note, shown_lines, terminal_lines
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, DrawnContent, RowPiece, rows
 from oi_tui.widgets.timeline.wrap import Line, cells, window
 
@@ -15,7 +15,7 @@ class PlainText(DrawnContent):
     def __init__(self, output: RichOutput) -> None:
         self._lines = terminal_lines(best_text(output.data))
         self.line_count = len(self._lines)
-        self.has_more = self.line_count > HEAD_LINES + TAIL_LINES + 1
+        self.has_more = self.line_count > SHORT_LINES
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The lines, or the first and last of them, moved sideways where they are wider than the room."""

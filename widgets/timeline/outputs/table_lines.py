@@ -19,6 +19,9 @@ from oi_tui.widgets.timeline.wrap import Line, TextRun, crop, fold_offsets, wind
 HEAD, TAIL = 8, 2
 """Rows of a long table that are shown at once."""
 
+SHORT_TABLE = HEAD + TAIL + 3
+"""Rows of a table that is shown whole."""
+
 WIDEST, WIDEST_OPEN = 40, 120
 """Cells of a column."""
 
@@ -42,7 +45,7 @@ class DrawnTable(NamedTuple):
 
 def has_more(table: TableData) -> bool:
     """Whether rows are here that are not shown at once."""
-    return len(table.rows) > HEAD + TAIL + 1
+    return len(table.rows) > SHORT_TABLE
 
 
 def table_lines(table: TableData, ink: Ink, room: int, display: BlockDisplay) -> DrawnTable:
@@ -131,7 +134,7 @@ def _size(table: TableData, beyond: int) -> str:
 def _shown_rows(table: TableData, fold: FoldState) -> Iterator[int | None]:
     """Numbers of rows; None where some are left out."""
     count = len(table.rows)
-    if fold != "open" and count > HEAD + TAIL + 1:
+    if fold != "open" and count > SHORT_TABLE:
         yield from (*range(HEAD), None, *range(count - TAIL, count))
         return
     for number in range(min(count, MOST_LINES)):
