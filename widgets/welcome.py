@@ -61,9 +61,9 @@ class Welcome(Vertical):
         prompts = example_prompts(folder)
         if shown := self.query(Options):
             shown.first().clear_options()
-            shown.first().add_options(map(_marked, prompts))
+            shown.first().add_options(map(_choice_line, prompts))
         else:
-            self.mount(Options(*map(_marked, prompts)))
+            self.mount(Options(*map(_choice_line, prompts)))
         self._prompts = prompts
 
     def tell_approval(self, *, asks: bool) -> None:
@@ -78,7 +78,7 @@ class Welcome(Vertical):
         self.post_message(self.Chosen(self._prompts[event.option_index]))
 
 
-def _marked(prompt: str) -> Content:
+def _choice_line(prompt: str) -> Content:
     return lettering(("▹ ", "$accent"), prompt)
 
 
