@@ -4,7 +4,8 @@
 # make check-servers      install foreign servers and a browser, and run what needs them
 # make check-all          the check with what it leaves out: more sizes, more places, all on servers
 # make check-bare         root only: make run and make test in Debian's smallest roots, as root and as a user (needs debootstrap)
-# make soak               two hundred turns with faults, of which the check runs twenty; two hundred kills of starting kernels
+# make soak               two hundred turns with faults, of which the check runs twenty; two hundred kills of starting kernels;
+#                         fifty lines lost while code runs
 # make coverage           which lines of the engine the tests go through
 # make redteam [SEED=n] [SECONDS=240] [KIND="..." ATTEMPT=n]   attack, with a seed; writes a section of RESULTS.md
 # make bench              measure; writes tests/benchmarks/RESULTS.md
@@ -89,7 +90,8 @@ check-bare: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python tests/bare/bare.py --suite trixie --user ann --tests
 
 soak: $(VENV)/.dev
-	OI_TUI_SOAK_TURNS=200 OI_TUI_SOAK_KILLS=200 $(BIN)/pytest tests/security/test_soak.py tests/security/test_sandbox_kills.py -s
+	OI_TUI_SOAK_TURNS=200 OI_TUI_SOAK_KILLS=200 OI_TUI_SOAK_HANG_UPS=50 $(BIN)/pytest tests/security/test_soak.py \
+		tests/security/test_sandbox_kills.py tests/e2e/test_detach_rows.py -s
 
 redteam: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m redteam --seed "$(SEED)" --seconds "$(or $(SECONDS),240)" --kind "$(KIND)" $(if $(ATTEMPT),--attempt $(ATTEMPT))

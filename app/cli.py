@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import click
 
@@ -20,7 +20,7 @@ from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.files.paths import inputs_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags, words
-from oi_tui.app.opening import open_app, session_asked_for, tell_errors, tell_left_alive
+from oi_tui.app.opening import open_app, tell_errors, tell_left_alive
 from oi_tui.app.options import common
 from oi_tui.app.subcommands import SUBCOMMANDS, subcommand
 from oi_tui.app.terminal.echo import echo
@@ -121,6 +121,11 @@ def program() -> None:
     metavar="[ID|WORDS]",
     help="Go on with the session with this id, or in which these words stand; without either, name some.",
 )
+@click.option(
+    *("--if-open", "elsewhere"),
+    type=click.Choice(["new", "fork", "look"]),
+    help="If another oi-tui has that session open: begin a new one, fork it, or look at it read-only.",
+)
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
 @click.option("--theme", type=words, metavar="NAME", help="Colours.")
 @click.option("--transcript", is_flag=True, help="Leave the transcript in the terminal, as plain text, at the end.")
@@ -130,6 +135,7 @@ def app(
     prompt: tuple[str, ...],
     go_on: bool,
     resume: str | None,
+    elsewhere: Literal["new", "fork", "look"] | None,
     no_mouse: bool,
     theme: str | None,
     transcript: bool,
@@ -140,6 +146,7 @@ def app(
         prompt=" ".join(prompt),
         go_on=go_on,
         resume=resume,
+        elsewhere=elsewhere,
         mouse=not no_mouse,
         theme=theme,
         transcript=transcript,
@@ -152,6 +159,11 @@ def app(
 @click.option("--accept-download", is_flag=True, help="Download the embedded model if there is no other.")
 @click.option("--resume", type=words, metavar="ID|WORDS", help="Go on with a stored session.")
 @click.option(
+    *("--if-open", "elsewhere"),
+    type=click.Choice(["new", "fork"]),
+    help="If another oi-tui has that session open: begin a new one, or fork it.",
+)
+@click.option(
     "--record",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -159,7 +171,13 @@ def app(
 )
 @common
 def run(
-    flags: Flags, task: tuple[str, ...], as_json: bool, accept_download: bool, resume: str | None, record: Path | None
+    flags: Flags,
+    task: tuple[str, ...],
+    as_json: bool,
+    accept_download: bool,
+    resume: str | None,
+    elsewhere: Literal["new", "fork"] | None,
+    record: Path | None,
 ) -> None:
     """Do TASK without a screen: the answer on stdout, what happens on stderr. Standard input is data."""
     # The engine's world, and nothing of the screen's.
@@ -168,6 +186,7 @@ def run(
     from oi_tui.app.frontend.client import CLOSE_TIMEOUT
     from oi_tui.app.headless.runner import Headless
     from oi_tui.app.privacy import close_to_others
+    from oi_tui.app.resuming import stored_session
 
     close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
     text = " ".join(task)
@@ -177,7 +196,7 @@ def run(
     accept = accept_download or os.environ.get("OI_TUI_ACCEPT_DOWNLOAD", "").lower() in TRUE
     asker = _asker()
     place = flags.workplace(can_ask=asker is not None)
-    session_id = session_asked_for(False, resume, str(place.folder))
+    session_id = None if resume is None else stored_session(resume, elsewhere)
     for remark in place.remarks():
         echo(f"▪ {safe_text(remark)}", err=True)
     named = find_mentions(text, place.folder)

@@ -12,19 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
-from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.files.paths import data_dir, log_dir, private_dir
+import msgspec
+
+from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
+from oi_tui.app.engine.core.settings import ScreenSection, Settings, survives_hangup
+from oi_tui.app.engine.files.paths import log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.skeleton import SKELETON
 
 if TYPE_CHECKING:
-    from oi_tui.app.engine.log.store import Store
+    from typing import NoReturn
 
-RESUME_PATIENCE = 1.0
-"""Seconds at most for sessions of an older version, in which words cannot be found before."""
+    from oi_tui.app.resuming import Elsewhere, Opening
+    from oi_tui.app.tui import OiTui
 
 
 @contextmanager
@@ -52,17 +54,13 @@ def open_app(
     prompt: str = "",
     go_on: bool = False,
     resume: str | None = None,
+    elsewhere: "Elsewhere | None" = None,
     mouse: bool = True,
     theme: str | None = None,
     transcript: bool = False,
 ) -> None:
     """The full-screen app until it is left; ends the program. SettingsError where it cannot be shown."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise SettingsError("The app needs a terminal.", hint='Without one: oi-tui run "TASK".')
-    if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
-        raise SettingsError("This terminal cannot show the app (TERM=dumb).", hint='Use: oi-tui run "TASK".')
-    # Textual paints at 60 frames a second, and a key waits for the next one while something streams in.
-    os.environ.setdefault("TEXTUAL_FPS", "240")
+    require_terminal()
     # The app's world: Textual and the widgets, nothing of the engine's libraries.
     from oi_tui.app.frontend.client import EngineClient, ProcessClient
     from oi_tui.app.tui import OiTui
@@ -71,68 +69,87 @@ def open_app(
     # An engine would end at once, on a screen where f5 starts it in vain.
     require_kernel(flags.kernel or "", flags.python or "", place.folder)
     screen = _screen(place.settings, theme)
-    session_id = session_asked_for(go_on, resume, str(place.folder))
+    session_id = None
+    if go_on or resume is not None:
+        from oi_tui.app.resuming import find_opening
+
+        opening = find_opening(resume, str(place.folder), elsewhere)
+        session_id = opening.session_id
+        if opening.live is not None or opening.past is not None:
+            run_screen(screen_of(opening, screen.screen), mouse=mouse, transcript=transcript)
+    outlives = survives_hangup(screen.detach, os.environ)
     log = private_dir(log_dir()) / "engine.log"
 
     async def connect() -> EngineClient:
         from oi_tui.app.privacy import close_to_others
 
         close_to_others()  # code that runs without a sandbox could read our keys from our environment
-        return await ProcessClient.start(place.setup, log=log)
+        setup = place.setup
+        return await ProcessClient.start(msgspec.structs.replace(setup, outlives=outlives), log=log)
 
-    tui = OiTui(connect, screen, prompt=prompt or None, session_id=session_id, workplace=place)
-    tui.run(mouse=screen.screen.mouse and mouse)
+    tui = OiTui(connect, screen, prompt=prompt or None, session_id=session_id, workplace=place, outlives=outlives)
+    run_screen(tui, mouse=mouse, transcript=transcript)
+
+
+def require_terminal() -> None:
+    """SettingsError where no screen can be shown."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise SettingsError("The app needs a terminal.", hint='Without one: oi-tui run "TASK".')
+    if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
+        raise SettingsError("This terminal cannot show the app (TERM=dumb).", hint='Use: oi-tui run "TASK".')
+    # Textual paints at 60 frames a second, and a key waits for the next one while something streams in.
+    os.environ.setdefault("TEXTUAL_FPS", "240")
+
+
+def screen_of(opening: "Opening", screen: ScreenSection) -> "OiTui":
+    """A screen on a session that runs detached, or that is only to be looked at."""
+    from oi_tui.app.frontend.attaching import AttachedClient
+    from oi_tui.app.frontend.client import EngineClient
+    from oi_tui.app.frontend.past_client import PastClient
+    from oi_tui.app.tui import OiTui
+
+    live, past, session_id = opening.live, opening.past, opening.session_id or ""
+    settings = live.settings if live is not None else Settings()
+    outlives = live is not None and survives_hangup(settings.detach, os.environ)
+
+    async def connect() -> EngineClient:
+        if live is None:
+            return PastClient(session_id, past or ())
+        return await AttachedClient.attach(live, take_over=opening.take_over, outlives=outlives)
+
+    shown = msgspec.structs.replace(settings, screen=screen)
+    return OiTui(connect, shown, session_id=session_id, recorded=live is None, outlives=outlives)
+
+
+def run_screen(tui: "OiTui", *, mouse: bool, transcript: bool = False) -> "NoReturn":
+    """Run it to its end, say in the terminal how to come back, and end the program."""
+    tui.run(mouse=tui.chat.settings.screen.mouse and mouse)
     session = tui.chat.bridge.transcript
     if transcript:
         from oi_tui.app.engine.text.plain import plain_transcript
 
         echo(plain_transcript(session.blocks), nl=False)
-    if session.blocks:
-        echo(f"Resume with: oi-tui --resume {session.session_id}", err=True)
-    tell_left_alive(session.session_id)
+    if (left := tui.chat.leaving.detached) is not None:
+        said = "Detached: another terminal took over."
+        if not left.taken_over:
+            said = f"Detached: the session goes on. After {hours(left.idle_limit)} without work it is saved and ends."
+        echo(f"{said}\nCome back with: oi-tui attach {session.session_id}", err=True)
+    else:
+        if session.blocks:
+            echo(f"Resume with: oi-tui --resume {session.session_id}", err=True)
+        tell_left_alive(session.session_id)
     sys.exit(tui.return_code or 0)
+
+
+def hours(seconds: float) -> str:
+    """A long time in words: 8 h, 90 s."""
+    return f"{seconds / 3600:g} h" if seconds >= 3600 else f"{seconds:g} s"
 
 
 def _screen(settings: Settings, theme: str | None) -> Settings:
     if theme is None:
         return settings
-    import msgspec
-
     return msgspec.structs.replace(settings, screen=msgspec.structs.replace(settings.screen, theme=theme))
-
-
-def session_asked_for(go_on: bool, resume: str | None, cwd: str) -> str | None:
-    """The id of the session that is meant, None for a new one; StoreError if another program has it open."""
-    if not go_on and resume is None:
-        return None
-    from oi_tui.app.engine.log.store import Claims, Store
-
-    store = Store(private_dir(data_dir()) / "sessions.db")
-    try:
-        session_id = _last(store, cwd) if resume is None else _find_session(store, resume)
-        Claims.beside(store.path).require_free(session_id)
-        return session_id
-    finally:
-        store.close()
-
-
-def _last(store: "Store", cwd: str) -> str:
-    here = [record.id for record in store.sessions(cwd=cwd) if record.title]
-    if not here:
-        raise SettingsError(f"There is no session in {cwd} yet.", hint="`oi-tui sessions` lists all of them.")
-    return here[0]
-
-
-def _find_session(store: "Store", text: str) -> str:
-    from oi_tui.app.engine.log.store import find_session
-
-    try:
-        return find_session(store, text)
-    except StoreError:
-        if not store.behind():
-            raise
-        store.tidy(RESUME_PATIENCE)
-        return find_session(store, text)
 
 
 def require_kernel(server: str, python: str, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The engine as a process of its own, for one front end."""
+"""The engine as a process of its own, for one front end, and for those that come back to it."""
 
 import asyncio
 import functools
@@ -9,7 +9,8 @@ import signal
 import socket
 
 from oi_tui.app.build import make_engine
-from oi_tui.app.engine.session.wire import serve
+from oi_tui.app.engine.session.line import Line
+from oi_tui.app.engine.session.wire import Exchange
 from oi_tui.app.privacy import close_to_others
 
 
@@ -26,11 +27,14 @@ def serve_front_end(descriptor: int) -> None:
 async def _serve(descriptor: int) -> None:
     serving = asyncio.current_task()
     assert serving is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+    # The sandbox is tried here and not by the screen, which is to be seen at once.
+    exchange = Exchange(functools.partial(make_engine, try_sandbox=True))
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, serving.cancel)
+    loop.add_signal_handler(signal.SIGHUP, lambda: exchange.outlives or serving.cancel())
     code = 0
     try:
-        # The sandbox is tried here and not by the screen, which is to be seen at once.
-        await serve(socket.socket(fileno=descriptor), functools.partial(make_engine, try_sandbox=True))
+        await exchange.serve(await Line.on(socket.socket(fileno=descriptor)))
     except asyncio.CancelledError:
         code = 143
     # All is written down and ended. A thread may still be importing a library for seconds, a call of a tool may go

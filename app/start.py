@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 WITHOUT_SCREEN = frozenset(
-    {"audit", "engine", "help", "kernels", "models", "replay", "run", "sessions", "trust", "-h", "--help", "--version"}
+    {
+        *("attach", "audit", "engine", "help", "kernels", "models", "replay", "run", "sessions", "trust"),
+        *("-h", "--help", "--version"),
+    }
 )
 """Words of a command line that opens no screen."""
 

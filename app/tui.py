@@ -5,7 +5,7 @@ import os
 import sys
 import time
 import traceback
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -33,7 +33,6 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.client import Connect, EngineClient
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.look import remember_look, wear
-from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.compositing import FrontCompositor
@@ -45,9 +44,6 @@ from oi_tui.app.terminal.screen_copy import FrameDifference, ScreenCopy
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette
 from oi_tui.widgets.arming import Clock, NotesKeys
-
-COMPLETE = 3.0
-"""Seconds that leaving waits for the screen to be put together, where it still is."""
 
 
 class OiTui(TypingOrder):
@@ -70,9 +66,10 @@ class OiTui(TypingOrder):
         clock: Clock = time.monotonic,
         workplace: Workplace | None = None,
         recorded: bool = False,
+        outlives: bool = False,
     ) -> None:
         """With a `workplace`, no engine is started before something was decided about the folder. `recorded`: what
-        is connected to plays a recording."""
+        is connected to plays a recording. `outlives`: the engine goes on, detached, if the terminal is lost."""
         super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else GuardedDriver)
         self._images = settings.screen.images
         self._known = TerminalFacts()
@@ -93,6 +90,7 @@ class OiTui(TypingOrder):
             clock=clock,
             recorded=recorded,
             follow=self._attention.follow,
+            outlives=outlives,
         )
         self.chat._compositor = FrontCompositor()
         self.code_completer = self.chat.names
@@ -109,7 +107,7 @@ class OiTui(TypingOrder):
 
     def on_mount(self) -> None:
         """A signal ends the program as a key does: the terminal is put back and the session saved."""
-        leave_at_signals(asyncio.get_running_loop(), lambda code: self.call_later(self._leave, code))
+        leave_at_signals(asyncio.get_running_loop(), lambda code: self.call_later(self.chat.leaving.obey_signal, code))
         if isinstance(self._driver, GuardedDriver):
             self._driver.farewell = self._attention.leave
         self._attention.timer = self.set_interval(1.0, self._attention.look, pause=True)
@@ -118,6 +116,8 @@ class OiTui(TypingOrder):
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         if self._complaint:
             self.notify(self._complaint, severity="warning")
+        if self._workplace is not None:
+            self.run_worker(self.chat.leaving.tell_detached(), name="detached")
         if not self.is_headless:
             self.run_worker(remember_look(self.chat, self.console), name="look")
 
@@ -125,7 +125,7 @@ class OiTui(TypingOrder):
         """What was decided about the folder is asked for first: nothing of it is read, and nothing runs, before."""
         place = self._workplace
         if place is not None and place.is_undecided and await self._ask_about_folder(place) is None:
-            await self._leave()
+            await self.chat.leaving.leave()
             raise OiTuiError("Nothing was decided about the folder.")
         return await self._connect()
 
@@ -221,7 +221,7 @@ class OiTui(TypingOrder):
     async def action_quit(self) -> None:
         """Leave; ask first when that would break something off."""
         if not self.chat.bridge.busy:
-            await self._leave()
+            await self.chat.leaving.leave()
             return
         from oi_tui.app.screens.confirm import ConfirmScreen  # with its row of keys
 
@@ -230,7 +230,7 @@ class OiTui(TypingOrder):
 
         async def finish(yes: bool | None) -> None:
             if yes:
-                await self._leave()
+                await self.chat.leaving.leave()
 
         question = ConfirmScreen(
             "Something is still running.",
@@ -302,11 +302,3 @@ class OiTui(TypingOrder):
             file.write(f"{datetime.now().astimezone().isoformat()}\n{traceback.format_exc()}\n")
         log.chmod(0o600)
         self.panic(Text(safe_text(f"✗ oi-tui crashed. Details: {log}")))  # how to resume is told by whoever ran it
-
-    async def _leave(self, code: int = 0) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(COMPLETE):  # widgets that are being mounted cannot be left alone
-                await self.chat.complete.wait()
-        self.chat.query_one(Bottom).keep_draft()
-        await self.chat.bridge.close()
-        self.exit(return_code=code)

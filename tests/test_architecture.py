@@ -63,7 +63,8 @@ WORLDS_APART = {
     "app/opening.py",
     "app/start.py",
     "app/subcommands/__init__.py",
-    *(f"app/subcommands/{name}.py" for name in ("audit", "kernels", "models", "replay", "sessions", "trust")),
+    *(f"app/subcommands/{name}.py" for name in ("attach", "audit", "kernels", "models", "replay", "sessions", "trust")),
+    *(f"app/subcommands/{name}.py" for name in ("session_edits", "stored")),
 }
 """Modules that may import ours inside functions: each command has a world of its own, and the screen must not wait
 for (nor hold) the engine's."""
@@ -75,6 +76,7 @@ AFTER_THE_FIRST_FRAME = {
     "app/screens/prompt_desk.py": {
         f"oi_tui.app.screens.{name}" for name in ("clipboard", "confirm", "external_editor")
     },
+    "app/screens/leaving.py": {"oi_tui.app.frontend.attaching"},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
 }
 """Modules that import one of ours inside a function: what it brings with it would double the way to the first frame."""
@@ -153,7 +155,7 @@ def test_a_front_end_loads_nothing_that_belongs_to_the_engine_process(module: st
 
 
 def test_few_arrows_lead_from_room_to_room() -> None:
-    assert len(arrows()) <= 178
+    assert len(arrows()) <= 180
 
 
 def name_in_root(module: str) -> str:

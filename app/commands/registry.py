@@ -15,6 +15,7 @@ from oi_tui.app.engine.core.verbs import (
     AddRule,
     AnyVerb,
     Clear,
+    Detach,
     FindKernels,
     FindModels,
     Restart,
@@ -201,6 +202,10 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "stop", "Copy, interrupt, clear", "Copy the selection, else interrupt, else clear the prompt; twice quits",
         key="ctrl+c", action="app.stop",
+    ),
+    Command(
+        "detach", "Detach", "Leave: kernels and the turn go on without a screen; oi-tui attach comes back",
+        slash="detach", verb=lambda _: Detach(),
     ),
     Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),
     Command(

@@ -29,26 +29,15 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.protocol import (
     Batch,
-    DraftKept,
     Failed,
-    FetchEnded,
-    FetchProgressed,
     Hello,
-    KernelsFound,
-    ModelsFound,
-    NamesFound,
-    PromptsFound,
     PromptsQueued,
     Reply,
     SandboxFailed,
-    SessionEdited,
-    SessionExported,
     SessionGone,
     SessionReply,
-    SessionSeen,
-    SessionsFound,
-    VariableSeen,
-    VariablesFound,
+    Standing,
+    ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Level
@@ -62,12 +51,6 @@ from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.status import STARTING, Status
 
 _DEFAULTS = Settings()
-
-AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
-"""`Failed` may be about something else: it does not say what was asked."""
-AboutModels = ModelsFound | FetchProgressed | FetchEnded
-AboutPrompts = PromptsFound | PromptsQueued | DraftKept | NamesFound
-ViewReply = AboutModels | AboutSessions | VariablesFound | VariableSeen | AboutPrompts | KernelsFound
 
 
 class View(Protocol):
@@ -308,7 +291,7 @@ class Bridge:
                 self._queued = len(reply.prompts)
                 self._show_status()
                 self._view.show(reply)
-            case Hello() | SessionGone():
+            case Hello() | Standing() | SessionGone():
                 pass
             case _:
                 self._view.show(reply)

@@ -1,6 +1,7 @@
 """A front end's end of the wire: the engine as something to send verbs to and read replies from.
 
-`ProcessClient` is the real one: the engine in a process of its own, over a private socket pair.
+`ProcessClient` is the real one: the engine in a process of its own, over a private socket pair. `AttachedClient` (in
+`attaching.py`) comes to one that runs already.
 `LocalClient` runs the same engine in this process, for headless use and tests.
 """
 
@@ -9,8 +10,8 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 import sys
-from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +20,8 @@ from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import (
     PROTOCOL_VERSION,
     Configure,
+    Detached,
+    Failed,
     Hello,
     ProtocolError,
     Reply,
@@ -26,7 +29,7 @@ from oi_tui.app.engine.core.protocol import (
     encode_message,
     fatal_reply,
 )
-from oi_tui.app.engine.core.verbs import AnyVerb, Close
+from oi_tui.app.engine.core.verbs import AnyVerb, Close, Detach
 
 LINE_LIMIT = 256 * 1024 * 1024
 """Bytes of the longest line: the replay of a long session with pictures is one."""
@@ -62,15 +65,83 @@ Connect = Callable[[], Awaitable[EngineClient]]
 """Starts an engine and speaks to it; raises OiTuiError (or EngineLost) where that fails."""
 
 
-class ProcessClient:
-    """The engine as a child process. Make it with `start`."""
+class StreamClient:
+    """An engine at the other end of a connected socket."""
 
-    def __init__(self, process: Process, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, log: Path) -> None:
-        self._process = process
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self._log = log
         self._closing = False
+        self._is_left = False
+        """Whether the engine goes on without this front end."""
+
+    async def send(self, verb: AnyVerb) -> None:
+        if self._writer.is_closing():
+            raise EngineLost(await self._obituary())
+        self._is_left |= isinstance(verb, Detach)  # should we have to go before the answer, it is not told to end
+        try:
+            self._writer.write(encode_message(verb))
+            await self._writer.drain()
+        except ConnectionError as error:
+            raise EngineLost(await self._obituary()) from error
+
+    async def replies(self) -> AsyncGenerator[Reply, None]:
+        while True:
+            try:
+                line = await self._reader.readline()
+            except (ConnectionError, ValueError) as error:
+                if self._is_left:
+                    return
+                raise EngineLost(f"The connection to the engine broke: {error}.") from error
+            if not line:
+                break
+            try:
+                reply = decode_reply(line)
+            except ProtocolError as error:
+                raise EngineLost("The engine does not speak this protocol.") from error
+            if isinstance(reply, Hello):
+                if reply.version != PROTOCOL_VERSION:
+                    raise EngineLost(
+                        f"The engine speaks version {reply.version} of the protocol, not {PROTOCOL_VERSION}."
+                    )
+                continue
+            if isinstance(reply, Detached | Failed):
+                self._is_left = isinstance(reply, Detached)
+            yield reply
+        if not (self._closing or self._is_left):
+            raise EngineLost(await self._obituary())
+
+    async def close(self) -> None:
+        if self._closing:
+            return
+        self._closing = True
+        if not self._is_left:
+            with contextlib.suppress(ConnectionError):
+                self._writer.write(encode_message(Close()))
+                await self._writer.drain()
+            await self._end()
+        self._writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self._writer.wait_closed()
+
+    async def _end(self) -> None:
+        """Until the engine has ended, for `CLOSE_TIMEOUT`; then it is killed."""
+        raise NotImplementedError
+
+    async def _obituary(self) -> str:
+        """How the engine ended, in plain words."""
+        raise NotImplementedError
+
+
+class ProcessClient(StreamClient):
+    """The engine as a child process, which may outlive us. Make it with `start`."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter, log: Path
+    ) -> None:
+        super().__init__(reader, writer)
+        self._process = process
+        self._log = log
 
     @classmethod
     async def start(cls, setup: Configure, *, log: Path, command: tuple[str, ...] = ()) -> "ProcessClient":
@@ -79,7 +150,7 @@ class ProcessClient:
         OiTuiError if it cannot be started.
         """
         try:
-            ours, process = await cls._spawn(log, command or ENGINE)
+            ours, process = cls._spawn(log, command or ENGINE)
         except OSError as error:  # no process left, or a log that cannot be written
             raise OiTuiError("The engine could not be started.", hint=f"{error}.") from error
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
@@ -87,18 +158,17 @@ class ProcessClient:
         return cls(process, reader, writer, log)
 
     @staticmethod
-    async def _spawn(log: Path, command: tuple[str, ...]) -> tuple[socket.socket, Process]:
+    def _spawn(log: Path, command: tuple[str, ...]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         """Our end of the connection, and the process that has the other."""
         ours, theirs = socket.socketpair()
         with contextlib.ExitStack() as on_failure, theirs:
             on_failure.enter_context(ours)
             descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
-                process = await asyncio.create_subprocess_exec(
-                    *command,
-                    "--fd",
-                    str(theirs.fileno()),
-                    stdin=asyncio.subprocess.DEVNULL,
+                # Not a process of asyncio's, which ends with the program that started it.
+                process = subprocess.Popen(
+                    [*command, "--fd", str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
                     stdout=descriptor,
                     stderr=descriptor,
                     pass_fds=[theirs.fileno()],
@@ -114,62 +184,18 @@ class ProcessClient:
     def pid(self) -> int:
         return self._process.pid
 
-    async def send(self, verb: AnyVerb) -> None:
-        if self._writer.is_closing():
-            raise EngineLost(await self._obituary())
+    async def _end(self) -> None:
         try:
-            self._writer.write(encode_message(verb))
-            await self._writer.drain()
-        except ConnectionError as error:
-            raise EngineLost(await self._obituary()) from error
-
-    async def replies(self) -> AsyncGenerator[Reply, None]:
-        while True:
-            try:
-                line = await self._reader.readline()
-            except (ConnectionError, ValueError) as error:
-                raise EngineLost(f"The connection to the engine broke: {error}.") from error
-            if not line:
-                break
-            try:
-                reply = decode_reply(line)
-            except ProtocolError as error:
-                raise EngineLost("The engine does not speak this protocol.") from error
-            if isinstance(reply, Hello):
-                if reply.version != PROTOCOL_VERSION:
-                    raise EngineLost(
-                        f"The engine speaks version {reply.version} of the protocol, not {PROTOCOL_VERSION}."
-                    )
-                continue
-            yield reply
-        if not self._closing:
-            raise EngineLost(await self._obituary())
-
-    async def close(self) -> None:
-        if self._closing:
-            return
-        self._closing = True
-        with contextlib.suppress(ConnectionError):
-            self._writer.write(encode_message(Close()))
-            await self._writer.drain()
-        try:
-            async with asyncio.timeout(CLOSE_TIMEOUT):
-                await self._process.wait()
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
-        self._writer.close()
-        with contextlib.suppress(ConnectionError):
-            await self._writer.wait_closed()
+            await asyncio.to_thread(self._process.wait, CLOSE_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            await asyncio.to_thread(self._process.wait)
 
     async def _obituary(self) -> str:
-        """How the engine ended, in plain words."""
         self._writer.close()
         try:
-            async with asyncio.timeout(2):
-                status = await self._process.wait()
-        except TimeoutError:
+            status = await asyncio.to_thread(self._process.wait, 2)
+        except subprocess.TimeoutExpired:
             return "The engine closed the connection."
         name = next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
         how = f"was ended by {name}" if status < 0 else f"ended with status {status}"

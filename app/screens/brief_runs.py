@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 from oi_tui.app.engine.core.blocks import Action, Block
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
-from oi_tui.app.frontend.bridge import View, ViewReply
+from oi_tui.app.engine.core.protocol import ViewReply
+from oi_tui.app.frontend.bridge import View
 from oi_tui.app.frontend.session_status import RUNNING
 from oi_tui.widgets.status import Status
 

@@ -26,6 +26,7 @@ from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import (
+    Detached,
     DraftKept,
     Failed,
     KernelsFound,
@@ -39,15 +40,17 @@ from oi_tui.app.engine.core.protocol import (
     SessionsFound,
     VariableSeen,
     VariablesFound,
+    ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import SetApproval
-from oi_tui.app.frontend.bridge import Bridge, ViewReply
+from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import Connect
 from oi_tui.app.frontend.session_status import next_approval
 from oi_tui.app.screens.bottom import FULL, Bottom
 from oi_tui.app.screens.brief_runs import BriefRuns
 from oi_tui.app.screens.kernel_names import KernelNames
+from oi_tui.app.screens.leaving import Leaving
 from oi_tui.app.screens.prompt_completion import PromptCompletion
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.stop_keys import StopKeys
@@ -96,8 +99,10 @@ class ChatScreen(Screen[None]):
         clock: Clock = time.monotonic,
         recorded: bool = False,
         follow: ProgressFollower = _ignore_progress,
+        outlives: bool = False,
     ) -> None:
-        """`follow` is told how far the session is whenever something happened in it."""
+        """`follow` is told how far the session is whenever something happened in it. `outlives`: the engine goes on,
+        detached, if the terminal is lost."""
         super().__init__(classes="-welcome")  # to set it later would style every widget once more
         self.brief_runs = BriefRuns(
             self, lambda seconds, work: asyncio.get_running_loop().call_later(seconds, self.call_next, work)
@@ -106,7 +111,7 @@ class ChatScreen(Screen[None]):
             connect, self.brief_runs, session_id=session_id, settings=settings, recorded=recorded, clock=clock
         )
         self.palette = palette
-        self._settings = settings
+        self.settings = settings
         self._clock = clock
         self._follow = follow
         self._arming = Arming(clock)
@@ -120,6 +125,7 @@ class ChatScreen(Screen[None]):
         """What is done as soon as there is a prompt."""
         self.complete = asyncio.Event()
         """Set when everything is there that the first frame did without."""
+        self.leaving = Leaving(self, self.bridge, self.complete, outlives=outlives)
         self.graphics = Graphics("none" if settings.screen.images == "off" else "cells")
 
     def compose(self) -> ComposeResult:
@@ -154,7 +160,7 @@ class ChatScreen(Screen[None]):
         self.app.stylesheet.read(STYLES)
         parts = Parts.make(
             self.bridge,
-            self._settings.screen,
+            self.settings.screen,
             self.graphics,
             self.palette,
             self._arming,
@@ -271,6 +277,8 @@ class ChatScreen(Screen[None]):
                 self.desk.show_queued(reply)
             case NamesFound():
                 self.names.show(reply)
+            case Detached():
+                self.leaving.follow(reply)
             case KernelsFound():
                 self.parts.kernels.show(reply)
             case _ if self._setup is not None and self._setup.is_attached:
@@ -366,7 +374,7 @@ class ChatScreen(Screen[None]):
             case "find":
                 self._parts.pane.on_timeline_search_wanted()
             case "editor":
-                self.desk.edit_external(self._settings)
+                self.desk.edit_external(self.settings)
             case "approval":
                 mode = next_approval(self.query_one(StatusBar).status)
                 self.bridge.send(SetApproval(mode=mode))  # a question that is open stays open

@@ -2,12 +2,16 @@
 
 import click
 
-SUBCOMMANDS = ("audit", "help", "kernels", "models", "replay", "sessions", "trust")
+SUBCOMMANDS = ("attach", "audit", "help", "kernels", "models", "replay", "sessions", "trust")
 
 
 def subcommand(name: str) -> click.Command | None:
     """The command of a module of its own."""
     match name:
+        case "attach":
+            from oi_tui.app.subcommands.attach import attach
+
+            return attach
         case "audit":
             from oi_tui.app.subcommands.audit import audit
 

@@ -1,27 +1,27 @@
 """`oi-tui sessions`: past sessions, for people as tables that fit the terminal, for programs as JSON."""
 
-import json
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from oi_tui.app.engine.core.errors import SettingsError, StoreError
+from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
+from oi_tui.app.subcommands.session_edits import sessions_fork, sessions_stop, sessions_tag, sessions_title
+from oi_tui.app.subcommands.stored import as_json_option, as_object, claim_all, find_stored, open_sessions, print_json
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import confirm
 
 if TYPE_CHECKING:
-    from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord
+    from oi_tui.app.engine.core.session_records import SearchHit
     from oi_tui.app.engine.log.store import Store
 
 SUFFIXES = {".ipynb": "ipynb", ".md": "md", ".html": "html", ".htm": "html", ".json": "lmc"}
@@ -33,7 +33,6 @@ IMPORT_LIMIT = 500_000_000
 IMPORT_STEP = 2_000
 """Events that are written at once; other programs may write in between."""
 
-as_json_option = click.option("--json", "as_json", is_flag=True, help="A JSON list of objects.")
 archived_option = click.option("--archived", is_flag=True, help="Those that were put away.")
 
 
@@ -41,7 +40,7 @@ archived_option = click.option("--archived", is_flag=True, help="Those that were
 @as_json_option
 @click.pass_context
 def sessions(context: click.Context, as_json: bool) -> None:
-    """Past sessions: list them, search them, take them out and in.
+    """Past sessions: list, search, show, rename, tag, fork, export, import; and those that run detached.
 
     ID is the id of a session, the beginning of it, or words that stand in no other.
     """
@@ -59,11 +58,17 @@ def sessions_list(archived: bool = False, here: bool = False, limit: int | None 
     with open_sessions() as store:
         found = store.sessions(archived=archived, cwd=os.getcwd() if here else None)
     records = [record for record in found if record.title or record.turns][:limit]
+    states = _states()
     if as_json:
-        _print_json([_as_object(record) for record in records])
+        print_json([as_object(record) | {"detached": states.get(record.id, "")} for record in records])
         return
     rows = [(r.id, _when(r.active), str(r.turns), r.title or "(no title)", _home(r.cwd)) for r in records]
-    _print_table(("id", "last used", "turns", "title", "folder"), rows, wide=3)
+    if any(record.id in states for record in records):
+        marked = [(*row[:3], states.get(row[0], ""), *row[3:]) for row in rows]
+        _print_table(("id", "last used", "turns", "detached", "title", "folder"), marked, wide=4)
+        echo("Come back to a detached one: oi-tui attach ID. End it: oi-tui sessions stop ID", err=True)
+    else:
+        _print_table(("id", "last used", "turns", "title", "folder"), rows, wide=3)
     if not records:
         echo("There are none yet.", err=True)
 
@@ -82,7 +87,7 @@ def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: 
             _catch_up(store)
             hits = store.search(" ".join(text), archived=archived, limit=limit)
     if as_json:
-        _print_json([_hit_as_object(hit) for hit in hits])
+        print_json([_hit_as_object(hit) for hit in hits])
         return
     rows = [(hit.session.id, _when(hit.session.active), hit.kind, _line(hit)) for hit in hits]
     _print_table(("id", "last used", "where", "what"), rows, wide=3)
@@ -101,9 +106,9 @@ def sessions_show(session: str, as_json: bool) -> None:
     from oi_tui.app.engine.transcript.event_log import fold_events
 
     with open_sessions() as store:
-        transcript = fold_events(store.load(_find_session(store, session)))
+        transcript = fold_events(store.load(find_stored(store, session)))
     if as_json:
-        _print_json(msgspec.to_builtins(transcript.blocks))
+        print_json(msgspec.to_builtins(transcript.blocks))
         return
     echo(plain_transcript(transcript.blocks), nl=False)
 
@@ -127,7 +132,7 @@ def sessions_export(
     if output is None and (as_json or sys.stdout.isatty()):
         raise SettingsError("Where to?", hint="Name a file with --output FILE.")
     with open_sessions() as store:
-        session_id = _find_session(store, session)
+        session_id = find_stored(store, session)
         data = export_session(
             store.load(session_id), chosen, images=not no_images, title=store.record(session_id).title
         )
@@ -136,7 +141,7 @@ def sessions_export(
         return
     _write(output, data, force=force)
     if as_json:
-        _print_json([{"id": session_id, "format": chosen, "path": str(output.absolute())}])
+        print_json([{"id": session_id, "format": chosen, "path": str(output.absolute())}])
     else:
         echo(f"Written: {output}", err=True)
 
@@ -169,7 +174,7 @@ def sessions_import(file: Path, as_json: bool) -> None:
             raise
         record = store.record(session_id)
     if as_json:
-        _print_json([_as_object(record)])
+        print_json([as_object(record)])
     else:
         echo(f"{record.id}  {record.title}")
         echo(f"Resume with: oi-tui --resume {record.id}", err=True)
@@ -182,55 +187,27 @@ def sessions_import(file: Path, as_json: bool) -> None:
 def sessions_rm(session_ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Remove sessions for good. Asks first on a terminal. Words do not do for an ID here."""
     with open_sessions() as store:
-        found = [store.record(_find_session(store, session_id, by_id=True)) for session_id in session_ids]
+        found = [store.record(find_stored(store, session_id, by_id=True)) for session_id in session_ids]
         records = list({record.id: record for record in found}.values())
         if not yes and sys.stdin.isatty() and sys.stdout.isatty():
             for record in records:
                 echo(f"{record.id}  {record.title or '(no title)'}")
             if not confirm("Remove for good?"):
                 raise click.Abort
-        with _claim(store, records):
+        with claim_all(store, records):
             for record in records:
                 store.remove(record.id)
     if as_json:
-        _print_json([_as_object(record) for record in records])
+        print_json([as_object(record) for record in records])
     else:
         echo("Removed: " + ", ".join(record.id for record in records), err=True)
 
 
-@contextmanager
-def open_sessions() -> "Iterator[Store]":
-    """The sessions of this person."""
-    from oi_tui.app.build import open_store
+def _states() -> dict[str, str]:
+    """What those do that run detached, by id."""
+    from oi_tui.app.frontend.attaching import live_sessions
 
-    store = open_store()
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-@contextmanager
-def _claim(store: "Store", records: "Sequence[SessionRecord]") -> "Iterator[None]":
-    """Nobody has one of them open meanwhile; StoreError if somebody does."""
-    from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Claims
-
-    claims = Claims.beside(store.path)
-    try:
-        for record in records:
-            claims.take(record.id, CLAIM_PATIENCE)
-        yield
-    finally:
-        claims.keep_only()
-
-
-def _find_session(store: "Store", text: str, *, by_id: bool = False) -> str:
-    from oi_tui.app.engine.log.store import find_session
-
-    found = find_session(store, text)
-    if by_id and not found.startswith(text):
-        raise StoreError(f"There is no session {text}.", hint=f"Did you mean {found}? Name it by its id.")
-    return found
+    return {live.session_id: live.activity + " (shown)" * live.attached for live in live_sessions()}
 
 
 def _catch_up(store: "Store") -> None:
@@ -251,22 +228,12 @@ def _write(path: Path, data: bytes, *, force: bool) -> None:
         raise SettingsError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def _as_object(record: "SessionRecord") -> dict[str, Any]:
-    import msgspec
-
-    return msgspec.structs.asdict(record)  # with what is empty, too
-
-
 def _hit_as_object(hit: "SearchHit") -> dict[str, Any]:
     import msgspec
 
     parts = [msgspec.structs.asdict(piece) for piece in hit.snippet]
     place = {"kind": hit.kind, "block_id": hit.block_id, "snippet": "".join(part["text"] for part in parts)}
-    return _as_object(hit.session) | place | {"pieces": parts}
-
-
-def _print_json(values: Sequence[Any]) -> None:
-    echo(json.dumps(values))
+    return as_object(hit.session) | place | {"pieces": parts}
 
 
 def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wide: int) -> None:
@@ -314,3 +281,7 @@ def _when(at: float) -> str:
 def _home(folder: str) -> str:
     home = str(Path.home())
     return f"~{folder[len(home) :]}" if folder == home or folder.startswith(home + "/") else folder
+
+
+for command in (sessions_title, sessions_tag, sessions_fork, sessions_stop):
+    sessions.add_command(command)

@@ -29,6 +29,14 @@ def confirm(question: str, *, err: bool = False) -> bool:
     return click.confirm(safe_text(question), err=err)
 
 
+def ask_letter(question: str, letters: str) -> str:
+    """One of these letters, typed after it was asked for by the person at standard input, a terminal."""
+    import click  # it takes its time, and few ask
+
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    return str(click.prompt(safe_text(question), type=click.Choice(list(letters), case_sensitive=False)))
+
+
 class TerminalAsker:
     """Asks on a terminal of its own; OSError if there is none. Close it at the end."""
 

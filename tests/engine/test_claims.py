@@ -146,6 +146,10 @@ async def test_the_commands_refuse_it_too_and_its_log_is_untouched(
             _, said = process.communicate(timeout=60)
             assert process.returncode == 5
             assert said.startswith("✗ This session is open in another oi-tui.\n".encode())
+        screen.wait_for("Your choice")
+        for offered in ("new session", "fork: continue a copy here", "look only (read-only)"):
+            assert offered in screen.screen
+        screen.send("q\r")
         assert screen.wait_exit(60) == 5
         assert "This session is open in another oi-tui." in screen.screen
         with closing(Store(data / "sessions.db")) as store:

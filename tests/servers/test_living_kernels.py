@@ -91,7 +91,7 @@ class Engine(Front):
         """The front end dies, and the engine finds that out."""
         self.process._writer.close()
         async with asyncio.timeout(30):
-            await self.process._process.wait()
+            await asyncio.to_thread(self.process._process.wait)
 
     async def quit(self) -> None:
         """As a person does."""

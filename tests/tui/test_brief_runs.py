@@ -7,7 +7,7 @@ import pytest
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.frontend.bridge import ViewReply
+from oi_tui.app.engine.core.protocol import ViewReply
 from oi_tui.app.screens.brief_runs import BRIEF, BriefRuns
 from oi_tui.widgets.status import Activity, Status
 

@@ -56,6 +56,22 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
     """Digest of the rules in it that the person looked at (see `project.Seen`): others do not allow anything."""
     can_ask: bool = True
     """Whether there is somebody who can decide; if not, what would have to be asked is refused."""
+    outlives: bool = False
+    """Whether the engine goes on, detached, if it loses the front end without a `Close`."""
+
+
+class Attach(Value, frozen=True, kw_only=True, tag=True):
+    """Second line of a front end that comes to an engine that is detached, instead of `Configure`. Its first `Open` is
+    answered with what is open there, as it is."""
+
+    take_over: bool = False
+    """Whether another front end that is there has to go."""
+    outlives: bool = False
+    """As in `Configure`, from here on."""
+
+
+WorkState = Literal["running", "waiting for approval", "waiting for input", "idle"]
+"""What a session does."""
 
 
 class SessionReply(Value, frozen=True, kw_only=True):
@@ -214,6 +230,28 @@ class DraftKept(Value, frozen=True, kw_only=True, tag=True):
     text: str
 
 
+class Standing(Value, frozen=True, kw_only=True, tag=True):
+    """What a detached engine says behind its `Hello` to whoever comes, before that says anything but `Hello`."""
+
+    session_id: str
+    """The one that was opened last."""
+    state: WorkState
+    attached: bool
+    """Whether a front end is there."""
+    cwd: str
+    settings: Settings
+    """With which it was configured."""
+
+
+class Detached(SessionReply, frozen=True, kw_only=True, tag=True):
+    """The engine goes on without the front end that is told this."""
+
+    idle_limit: float
+    """Seconds without work after which it ends."""
+    taken_over: bool = False
+    """Whether another front end came, and this one did not ask to go."""
+
+
 class SandboxFailed(SessionReply, frozen=True, kw_only=True, tag=True):
     """There has to be a sandbox and can be none: no code runs until that is mended. Comes unasked, soon after the
     start; a notice of the session says why, and what can be done."""
@@ -288,11 +326,23 @@ Reply = (
     | DraftKept
     | PromptsQueued
     | NamesFound
+    | Standing
+    | Detached
     | SandboxFailed
     | SessionGone
     | Failed
 )
-Request = Hello | Configure | AnyVerb
+AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
+"""`Failed` may be about something else: it does not say what was asked."""
+
+AboutModels = ModelsFound | FetchProgressed | FetchEnded
+
+AboutPrompts = PromptsFound | PromptsQueued | DraftKept | NamesFound
+
+ViewReply = AboutModels | AboutSessions | VariablesFound | VariableSeen | AboutPrompts | KernelsFound | Detached
+"""What a screen shows that is no part of a session."""
+
+Request = Hello | Configure | Attach | AnyVerb
 
 
 @cache

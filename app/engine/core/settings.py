@@ -4,6 +4,7 @@ Reading files, environment and flags into it is `settings_file.py`'s work. Theme
 strings here: the front end judges them.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -147,6 +148,15 @@ class PolicySection(SettingsSection, frozen=True, kw_only=True):
     """Rules for what never runs. More rules stand in `permissions.toml`."""
 
 
+class DetachSection(SettingsSection, frozen=True, kw_only=True):
+    """When a session goes on without a screen."""
+
+    on_hangup: Literal["ssh", "always", "never"] = "ssh"
+    """Whether a session detaches when its terminal is lost: over SSH only, always, or never (it is saved and ends)."""
+    idle_limit: Annotated[float, msgspec.Meta(gt=0)] = 28_800.0
+    """Seconds without work after which a detached session is saved and ends."""
+
+
 class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     """Settings of the screen: how it looks."""
 
@@ -163,6 +173,17 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     """Show a desktop notification then, in terminals that can."""
     title: bool = True
     """Show it in the window's title then."""
+
+
+def survives_hangup(settings: DetachSection, environ: Mapping[str, str]) -> bool:
+    """Whether a session detaches when this terminal is lost."""
+    match settings.on_hangup:
+        case "always":
+            return True
+        case "never":
+            return False
+        case "ssh":
+            return bool(environ.get("SSH_CONNECTION"))
 
 
 def describe_sandbox(settings: SandboxSection) -> str:
@@ -184,4 +205,5 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     kernel: KernelSection = KernelSection()
     sandbox: SandboxSection = SandboxSection()
     policy: PolicySection = PolicySection()
+    detach: DetachSection = DetachSection()
     screen: ScreenSection = ScreenSection()

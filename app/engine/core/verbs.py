@@ -272,6 +272,11 @@ class KeepDraft(Verb, frozen=True, kw_only=True, tag=True):
     text: str
 
 
+class Detach(Verb, frozen=True, kw_only=True, tag=True):
+    """Go on without this front end: kernels and the turn under way stay, questions wait. Answered with `Detached`,
+    after which the front end hangs up; with `Failed` where that cannot be."""
+
+
 class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save all sessions, end kernels and model server, and end."""
 
@@ -311,6 +316,7 @@ AnyVerb = (
     | ExportSession
     | FindPrompts
     | KeepDraft
+    | Detach
     | Close
 )
 

@@ -137,6 +137,10 @@ class SessionLog:
         """Have on disk what has happened so far: somebody is going to read it there. What went wrong, if anything."""
         return None if self._writer is None else self._writer.write()
 
+    def unwritten(self) -> list[AnyEvent] | None:
+        """What has happened and is not in the store yet; None if nothing is written there."""
+        return None if self._writer is None else self._writer.unwritten
+
     async def end(self) -> StoreError | None:
         """The session is left: everything is written down, or what to tell if that cannot be."""
         if self._audit is not None:

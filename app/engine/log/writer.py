@@ -90,6 +90,14 @@ class LogWriter:
         """Whether something has not been written yet."""
         return bool(self._pending)
 
+    @property
+    def unwritten(self) -> list[AnyEvent] | None:
+        """What the store does not have yet, the newest ends of what runs among it; None if nothing is written any
+        more."""
+        if self._over:
+            return None
+        return [*self._pending, *(tail for tail in self._tails.values() if tail is not None)]
+
     def append(self, event: AnyEvent) -> None:
         """Have this written soon."""
         if self._over:

@@ -1,10 +1,30 @@
-"""Files of the server on which code runs, as what a prompt brings along."""
+"""Files that a prompt brings along: of this machine, and of the server on which code runs."""
 
+import asyncio
 import base64
 from collections.abc import Iterable
+from pathlib import Path
 
+from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.kernels.base import KernelSource
-from oi_tui.app.engine.text.excerpts import excerpt_of, mime_of_picture
+from oi_tui.app.engine.text.excerpts import excerpt_of, excerpts, mime_of_picture, named_files, remote_files
+
+
+async def attach_files(
+    prompt: Submit, folder: Path, kernels: KernelSource, *, named: bool
+) -> tuple[tuple[str, ...], str]:
+    """The files of a prompt and what the model is told of them. KernelError if one of a server is missing.
+
+    A file that is only `named`, not given with `@`, is looked into for a model on this machine alone.
+    """
+    files = prompt.files
+    if named:
+        files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, prompt.text, folder)))
+    context = await asyncio.to_thread(excerpts, files, folder)
+    if remote := remote_files(prompt.text):
+        names, told = await attach_remote(remote, kernels)
+        files, context = files + names, "\n\n".join(part for part in (context, told) if part)
+    return files, context
 
 
 async def attach_remote(paths: Iterable[str], kernels: KernelSource) -> tuple[tuple[str, ...], str]:

@@ -6,10 +6,11 @@ from collections.abc import Coroutine
 from typing import Any, assert_never
 
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
-from oi_tui.app.engine.core.protocol import DraftKept, Failed, SessionGone, failure_reply
+from oi_tui.app.engine.core.protocol import DraftKept, Failed, SandboxFailed, SessionGone, failure_reply
 from oi_tui.app.engine.core.verbs import (
     AnyVerb,
     Close,
+    Detach,
     EditSession,
     ExportSession,
     FindPrompts,
@@ -28,7 +29,7 @@ from oi_tui.app.engine.session.open_session import TELLING, OpenSession
 from oi_tui.app.engine.session.services import Services, Trial
 from oi_tui.app.engine.session.sessions import Sessions
 
-EngineVerb = Open | LibraryVerb | KeepDraft | Close
+EngineVerb = Open | LibraryVerb | KeepDraft | Detach | Close
 """What is about no session that is open, or about all of them."""
 
 _log = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ class Engine:
         self._sessions = Sessions(services, self._report_broken)
         self._opened = False
         """Whether a session was ever open."""
+        self._sandbox_fails = False
         self._last_words: set[asyncio.Task[None]] = set()
         self._trying: asyncio.Task[None] | None = None
         self._closed = False
@@ -79,6 +81,8 @@ class Engine:
             case KeepDraft():
                 if self._services.store is not None:
                     self._services.store.remember(self._draft_key, verb.text)
+            case Detach():
+                await self._send(Failed(title="This engine ends with its front end: it cannot be detached."))
             case Close():
                 await self.close()
             case _:
@@ -93,6 +97,24 @@ class Engine:
                 self._say_later(self._say_gone(session, ending))
             case _:
                 await session.follow(verb)
+
+    @property
+    def current(self) -> OpenSession | None:
+        """The session that was opened last."""
+        return self._sessions.find("")
+
+    @property
+    def works(self) -> bool:
+        """Whether something goes on in a session that does not wait for a person."""
+        return any(session.state == "running" for session in self._sessions.open_ones)
+
+    async def tell_again(self) -> None:
+        """Tell a front end that has just come all there is of the sessions that are open."""
+        for session in self._sessions.open_ones:
+            session.tell_again()
+        if self._sandbox_fails:
+            await self._send(SandboxFailed())
+        await self._tell_draft()
 
     def keep_kernels(self) -> None:
         """The front end is gone, and nobody quit: kernels on servers go on, for who resumes the sessions."""
@@ -128,10 +150,13 @@ class Engine:
         services = self._services
         if services.trial is not None:
             self._trying = asyncio.create_task(self._try_sandbox(services.trial))
-        if services.store is not None and (draft := services.store.recall(self._draft_key)):
-            await self._send(DraftKept(text=draft))
+        await self._tell_draft()
         if services.library is not None:
             services.library.tidy()
+
+    async def _tell_draft(self) -> None:
+        if (store := self._services.store) is not None and (draft := store.recall(self._draft_key)):
+            await self._send(DraftKept(text=draft))
 
     @property
     def _draft_key(self) -> str:
@@ -150,6 +175,7 @@ class Engine:
         except OSError as error:  # no room for it: whether there is a sandbox shows when something is to run
             _log.warning("the sandbox could not be tried: %s", error)
             return
+        self._sandbox_fails = not found.works
         for session in self._sessions.open_ones:
             session.tell_sandbox(found)
 

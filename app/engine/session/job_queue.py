@@ -22,6 +22,15 @@ class JobQueue:
         """Whether any job waits to be done."""
         return bool(self._jobs)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job is being done, or waits."""
+        return self._is_working or bool(self._jobs)
+
+    def tell_again(self) -> None:
+        """Tell what waits to a front end that has just come."""
+        self._tell(PromptsQueued(prompts=self._told))
+
     def add(self, job: Job) -> None:
         """Do this when everything before it is done."""
         self._jobs.append(job)

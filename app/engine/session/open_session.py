@@ -19,7 +19,7 @@ from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded
-from oi_tui.app.engine.core.protocol import SandboxFailed, failure_reply
+from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.verbs import (
     AddRule,
@@ -50,7 +50,8 @@ from oi_tui.app.engine.core.verbs import (
     WorkVerb,
 )
 from oi_tui.app.engine.sandbox.availability import Availability
-from oi_tui.app.engine.session.attachments import attach_remote
+from oi_tui.app.engine.session.attachments import attach_files
+from oi_tui.app.engine.session.catching_up import late_batches, work_state
 from oi_tui.app.engine.session.job_queue import JobQueue
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
@@ -58,7 +59,6 @@ from oi_tui.app.engine.session.outbox import Outbox, address_replies
 from oi_tui.app.engine.session.services import KernelTies, Services
 from oi_tui.app.engine.session.titles import Titles
 from oi_tui.app.engine.session.variable_inspector import VariableInspector
-from oi_tui.app.engine.text.excerpts import excerpts, named_files, remote_files
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
 
@@ -148,12 +148,7 @@ class OpenSession:
 
     # -- from the beginning to the end -----------------------------------------------------------------
 
-    def begin(
-        self,
-        model: Model | UseModel | None,
-        notes: tuple[str, ...] = (),
-        past: Sequence[AnyEvent] = (),
-    ) -> None:
+    def begin(self, model: Model | UseModel | None, notes: tuple[str, ...] = (), past: Sequence[AnyEvent] = ()) -> None:
         """Say that it is open, and be ready for jobs. `notes` are said behind what was (`past`), for the person."""
         self._log.begin(self.id, past, note=self.session.notice, gave_up=self._report_unrecorded)
         opened = SessionOpened(
@@ -275,6 +270,17 @@ class OpenSession:
             case _:
                 assert_never(verb)
 
+    def tell_again(self) -> None:
+        """Tell a front end that has just come all there is."""
+        self._outbox.begin_anew(late_batches(self._store, self.id, self._log.unwritten(), self.session.transcript))
+        self.kernel_switch.tell_states()
+        self._jobs.tell_again()
+
+    @property
+    def state(self) -> WorkState:
+        """What it does at this moment."""
+        return work_state(self.session.transcript, self.kernels, busy=self._jobs.is_busy)
+
     # -- jobs ------------------------------------------------------------------------------------------
 
     def add(self, job: Job) -> None:
@@ -349,18 +355,9 @@ class OpenSession:
             self.session.report(missing, "warning")
 
     async def _files(self, job: Submit) -> tuple[tuple[str, ...], str]:
-        """The files of a prompt and what the model is told of them.
-
-        A file that is only named, not given with `@`, is looked into for a model on this machine alone.
-        """
+        """The files of a prompt and what the model is told of them."""
         folder = Path(self._services.setup.cwd)
-        files = job.files
-        if self.chooser.is_embedded:
-            files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, job.text, folder)))
-        context = await asyncio.to_thread(excerpts, files, folder)
-        if remote := remote_files(job.text):
-            names, told = await attach_remote(remote, self.kernels)
-            files, context = files + names, "\n\n".join(part for part in (context, told) if part)
+        files, context = await attach_files(job, folder, self.kernels, named=self.chooser.is_embedded)
         if not self.kernels.started_kernels() and self.has_run_code:
             context = "\n\n".join(part for part in (context, GONE) if part)
         return files, context

@@ -44,6 +44,7 @@ class Outbox:
         self._wake = asyncio.Event()
         self._urgent = asyncio.Event()
         """Something is waiting that is not a piece of streaming text."""
+        self._beginnings = 0
 
     def put(self, item: AnyEvent | Reply) -> None:
         """Send this after everything that was put before."""
@@ -54,10 +55,20 @@ class Outbox:
         if not (isinstance(item, Event) and is_delta(item)):
             self._urgent.set()
 
+    def begin_anew(self, replies: Iterable[Reply]) -> None:
+        """Send these next, and nothing that is waiting: who reads from now on has heard nothing yet."""
+        self._beginnings += 1
+        self._items = []
+        for reply in replies:
+            self.put(reply)
+
     async def flush(self) -> None:
         """Send all that is waiting."""
         items, self._items = self._items, []
+        beginning = self._beginnings
         for item in _batch(items):
+            if beginning != self._beginnings:
+                return
             await self._send(item)
 
     async def pump(self) -> None:
@@ -80,9 +91,9 @@ def _batch(items: Iterable[AnyEvent | Reply]) -> Iterator[Reply]:
         yield from batches(coalesce(item for item in group if isinstance(item, Event)))
 
 
-def batches(events: Iterable[AnyEvent]) -> Iterator[Batch]:
-    """The events in batches that are not too heavy."""
-    for part in _parts(events, None):
+def batches(events: Iterable[AnyEvent], most: int | None = None) -> Iterator[Batch]:
+    """The events in batches that are not too heavy, and not longer than `most`."""
+    for part in _parts(events, most):
         yield Batch(events=part)
 
 

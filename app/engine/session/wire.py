@@ -1,111 +1,234 @@
-"""The engine's end of the wire: a socket of newline-delimited JSON around one `Engine`.
+"""The engine's end of the wire: one `Engine`, and the front ends that come to it, one at a time.
 
-`serve` returns when the front end said `Close`, went away, or spoke another version; in each case the session
-has been saved and the kernels have ended.
+`Exchange.serve` returns when the front end said `Close`, when it went away and the engine was not told to outlive it,
+or when nobody came back to a detached engine that had nothing to do. The session has been saved then, and the kernels
+have ended.
 """
 
 import asyncio
 import contextlib
 import logging
-import socket
+import time
 from collections.abc import Callable
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import (
-    PROTOCOL_VERSION,
+    Attach,
     Configure,
+    Detached,
     Failed,
     Hello,
     ProtocolError,
     Reply,
+    Standing,
     decode_request,
-    encode_message,
+    failure_reply,
     fatal_reply,
 )
-from oi_tui.app.engine.core.verbs import Close
+from oi_tui.app.engine.core.verbs import Close, Detach, Open
+from oi_tui.app.engine.session.catching_up import has_content
 from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.line import Line
+from oi_tui.app.engine.session.listener import Listener
 from oi_tui.app.engine.session.outbox import Send
 
-LINE_LIMIT = 64 * 1024 * 1024
-"""Bytes of the longest line that is read (a picture in base64 is one line)."""
+LOOK = 30.0
+"""Seconds between two looks at whether a detached engine still has something to do."""
+
+TELLING_OFF = 1.0
+"""Seconds that a front end has to be told that another one takes its place."""
 
 MakeEngine = Callable[[Configure, Send], Engine]
 
 _log = logging.getLogger(__name__)
 
 
-async def serve(connection: socket.socket, make: MakeEngine) -> None:
-    """Serve one front end on a connected socket."""
-    reader, writer = await asyncio.open_connection(sock=connection, limit=LINE_LIMIT)
-    sending = asyncio.Lock()
+class Exchange:
+    """Connects one engine with whoever is there. What it says while nobody is there is dropped: it is told again."""
 
-    async def send(reply: Reply) -> None:
-        # A front end that is gone is noticed by the reader, which ends everything in order.
-        with contextlib.suppress(ConnectionError):
-            async with sending:
-                writer.write(encode_message(reply))
-                await writer.drain()
-            if isinstance(reply, Failed) and reply.fatal:
-                writer.close()  # there is nothing more to say: the reader sees the end, and everything is closed
+    def __init__(self, make: MakeEngine) -> None:
+        self._make = make
+        self._present: Line | None = None
+        """The front end that is there."""
+        self._told: Line | None = None
+        """The same, as soon as it has heard what was before."""
+        self._followed: Line | None = None
+        """Whose lines are read: one that detaches may still say what it has in mind."""
+        self._engine: Engine | None = None
+        self._setup: Configure | None = None
+        self._outlives = False
+        self._broken = False
+        self._listener: Listener | None = None
+        self._arrivals: asyncio.Queue[tuple[Line, Attach]] = asyncio.Queue()
 
-    engine: Engine | None = None
-    try:
-        await send(Hello(version=PROTOCOL_VERSION, program="oi-tui engine"))
-        engine = await _configure_engine(reader, make, send)
-        if engine is not None:
-            await _follow(reader, engine, send)
-    finally:
-        if engine is not None:
-            engine.keep_kernels()  # unless it was told to close, and has: then nobody quit
-            await engine.close()
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
+    @property
+    def outlives(self) -> bool:
+        """Whether the engine goes on without a front end: a hang-up is nothing to it."""
+        return self._outlives
 
-
-async def _configure_engine(reader: asyncio.StreamReader, make: MakeEngine, send: Send) -> Engine | None:
-    """The engine, after both greetings; None (and the front end was told) if they do not fit."""
-    try:
-        hello = decode_request(await reader.readline())
-        if not isinstance(hello, Hello) or hello.version != PROTOCOL_VERSION:
-            title = f"This engine speaks version {PROTOCOL_VERSION} of the protocol, the front end does not."
-            await send(Failed(title=title, hint="Install both from the same release.", fatal=True))
-            return None
-        setup = decode_request(await reader.readline())
-        if not isinstance(setup, Configure):
-            await send(Failed(title="The second line must be Configure.", fatal=True))
-            return None
-        return make(setup, send)
-    except ProtocolError as error:
-        await send(Failed(title="The front end does not speak this protocol.", details=str(error), fatal=True))
-    except OiTuiError as error:
-        await send(fatal_reply(error))
-    return None
-
-
-async def _follow(reader: asyncio.StreamReader, engine: Engine, send: Send) -> None:
-    """Follow verbs until `Close` or the end of the connection."""
-    while line := await _line(reader):
+    async def serve(self, first: Line) -> None:
+        """Serve this front end and those that come after it."""
+        line = first
         try:
-            verb = decode_request(line)
+            self._present = self._told = first
+            self._engine = await self._configure(first)
+            if self._engine is None:
+                return
+            ends = await self._follow(self._engine, first, attached=False)
+            while not ends:
+                line.hang_up()  # it is gone: this is our end of it
+                arrived = await self._next_line(self._engine)
+                if arrived is None:
+                    return
+                line = arrived
+                ends = await self._follow(self._engine, line, attached=True)
+        finally:
+            if self._engine is not None:
+                self._engine.keep_kernels()  # unless it was told to close, and has: then nobody quit
+                await self._engine.close()
+            if self._listener is not None:
+                self._listener.close()
+            await line.close()
+
+    async def send(self, reply: Reply) -> None:
+        """Say this to whoever is there."""
+        self._broken |= isinstance(reply, Failed) and reply.fatal
+        if self._told is not None:
+            await self._told.send(reply)
+
+    async def _configure(self, line: Line) -> Engine | None:
+        """The engine, after both greetings; None (and the front end was told) if they do not fit."""
+        try:
+            if not await line.is_greeted():
+                return None
+            setup = await line.request()
+            if not isinstance(setup, Configure):
+                await line.send(Failed(title="The second line must be Configure.", fatal=True))
+                return None
+            self._setup, self._outlives = setup, setup.outlives
+            return self._make(setup, self.send)
         except ProtocolError as error:
-            await send(Failed(title="A line from the front end was not understood.", details=str(error)))
-            continue
-        if isinstance(verb, Hello | Configure):
-            continue
-        try:
-            await engine.handle(verb)
+            await line.refuse(error)
         except OiTuiError as error:
-            await send(fatal_reply(error))
-            return
-        if isinstance(verb, Close):
-            return
+            await line.send(fatal_reply(error))
+        return None
 
+    async def _follow(self, engine: Engine, line: Line, *, attached: bool) -> bool:
+        """Follow verbs until `Close` or the end of the connection; whether the engine ends with it. The first `Open` of
+        one that was `attached` is answered with what is open."""
+        self._followed = line
+        while (data := await line.receive()) and self._present in (line, None):
+            try:
+                verb = decode_request(data)
+            except ProtocolError as error:
+                await self.send(Failed(title="A line from the front end was not understood.", details=str(error)))
+                continue
+            try:
+                match verb:
+                    case Hello() | Configure() | Attach():
+                        pass
+                    case Detach():
+                        await self._detach(engine, line)
+                    case Open() if attached:
+                        attached, self._told = False, line
+                        await engine.tell_again()
+                    case _:
+                        await engine.handle(verb)
+            except OiTuiError as error:
+                await self.send(fatal_reply(error))
+                return True
+            if isinstance(verb, Close):
+                return True
+        if self._present is line:
+            self._present = self._told = None
+        self._followed = None
+        return self._broken or not (self._present or (self._outlives and await self._is_reachable(engine)))
 
-async def _line(reader: asyncio.StreamReader) -> bytes:
-    """The next line, b"" when the front end is gone."""
-    try:
-        return await reader.readline()
-    except (ConnectionError, ValueError) as error:  # ValueError: a line over the limit
-        _log.error("the connection to the front end broke: %s", error)
-        return b""
+    # -- without a front end ---------------------------------------------------------------------------
+
+    async def _detach(self, engine: Engine, line: Line) -> None:
+        try:
+            await self._listen(engine)
+        except OiTuiError as error:
+            await line.send(failure_reply(error))
+            return
+        self._outlives = True
+        self._present = self._told = None
+        await line.send(self._words_to_leaver(engine))
+
+    async def _is_reachable(self, engine: Engine) -> bool:
+        """Whether whoever lost this engine can come back to it."""
+        try:
+            await self._listen(engine)
+        except OiTuiError as error:
+            _log.warning("the front end was lost, and the engine ends: %s", error)
+            return False
+        return True
+
+    async def _listen(self, engine: Engine) -> None:
+        """Have a door with the name of the session; OiTuiError if that cannot be."""
+        current = engine.current
+        if current is None or not has_content(current.session.transcript):
+            raise OiTuiError("There is nothing to detach yet.")
+        if self._listener is not None and self._listener.session_id == current.id:
+            return
+        former, self._listener = self._listener, None
+        if former is not None:
+            former.close()
+        self._listener = await Listener.open(current.id, self._standing, self._welcome)
+
+    async def _next_line(self, engine: Engine) -> Line | None:
+        """The front end that comes next; None if none does, and nothing goes on any more."""
+        limit = self._idle_limit
+        rests_since = time.monotonic()
+        while not self._broken:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(limit / 4, LOOK)):
+                    line, attach = await self._arrivals.get()
+                    self._outlives = attach.outlives
+                    return line
+            if engine.works:
+                rests_since = time.monotonic()
+            elif time.monotonic() - rests_since >= limit:
+                _log.info("nothing was asked for %d seconds: the end", limit)
+                return None
+        return None
+
+    async def _welcome(self, line: Line, attach: Attach) -> None:
+        """Another front end takes the place of the one that is there, if it may."""
+        former = self._present
+        if former is not None and not attach.take_over:
+            title = "Another terminal shows this session."
+            await line.send(Failed(title=title, hint="oi-tui attach --take-over takes it over.", fatal=True))
+            return
+        self._present, self._told = line, None
+        if former is not None and self._engine is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TELLING_OFF):
+                    await former.send(self._words_to_leaver(self._engine, taken_over=True))
+        self._arrivals.put_nowait((line, attach))
+        for left in (former, self._followed):
+            if left is not None:
+                left.hang_up()
+
+    def _words_to_leaver(self, engine: Engine, *, taken_over: bool = False) -> Detached:
+        current = engine.current
+        session_id = "" if current is None else current.id
+        return Detached(session_id=session_id, idle_limit=self._idle_limit, taken_over=taken_over)
+
+    def _standing(self) -> Standing:
+        assert self._engine is not None
+        assert self._setup is not None
+        current = self._engine.current
+        return Standing(
+            session_id="" if current is None else current.id,
+            state="idle" if current is None else current.state,
+            attached=self._present is not None,
+            cwd=self._setup.cwd,
+            settings=self._setup.settings,
+        )
+
+    @property
+    def _idle_limit(self) -> float:
+        assert self._setup is not None
+        return self._setup.settings.detach.idle_limit
