@@ -31,12 +31,12 @@ class BlockPlaces(dict[str, int]):
             self.clear()
             self.update(newest)
 
-    def holds(self, block_id: str) -> bool:
-        """Whether there is such a block, new or old."""
+    def find(self, block_id: str) -> int:
+        """The place of a block, new or old; -1 if there is none."""
         try:
-            return self[block_id] >= 0
+            return self[block_id]
         except KeyError:
-            return False
+            return -1
 
     def __missing__(self, block_id: str) -> int:
         """The place of an older block; KeyError if there is none."""

@@ -131,7 +131,7 @@ class Transcript:
 
     def has(self, block_id: str) -> bool:
         """Whether there is a block of this id."""
-        return self._index.holds(block_id)
+        return self._index.find(block_id) >= 0
 
     def position(self, block_id: str) -> int:
         """Index in `blocks`; KeyError if there is none."""
@@ -340,10 +340,8 @@ class Transcript:
         return self._set(decided)
 
     def _add_output(self, event: OutputAdded) -> tuple[int, ...]:
-        if not self.has(event.block_id):
-            raise _Stray
-        index, output = self._index[event.block_id], event.output
-        action = self._blocks[index]  # its text is not joined now
+        index, output = self._index.find(event.block_id), event.output
+        action = self._blocks[index] if index >= 0 else None  # its text is not joined now
         if not isinstance(action, Action):
             raise _Stray
         if isinstance(output, StreamOutput) and (place := joinable_output(action.outputs, output.name)) is not None:
