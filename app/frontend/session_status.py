@@ -17,6 +17,7 @@ from oi_tui.app.engine.core.events import (
     RerunStarted,
     RetryScheduled,
     StepStarted,
+    ThoughtStarted,
     TurnEnded,
     TurnStarted,
 )
@@ -48,6 +49,8 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
         case TurnStarted():  # before its first step, the model may still be opening
             return OPENING
         case StepStarted():
+            return THINKING
+        case ThoughtStarted():
             return THINKING
         case ProseStarted() | CodeStarted(author="assistant") | CallStarted():
             return "writing"

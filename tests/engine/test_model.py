@@ -16,6 +16,7 @@ from oi_tui.app.engine.core.chat_model import (
     ChatMessage,
     ChatRequest,
     TextDelta,
+    ThoughtDelta,
     ToolCall,
     ToolDelta,
 )
@@ -108,7 +109,7 @@ async def test_tools_are_offered_by_themselves_where_the_model_is_known_to_take_
     assert ["tools" in request for request in openai_server.requests] == [True, False]
 
 
-async def test_usage_of_a_model_that_thinks_first_is_read_and_its_thoughts_are_left_out(
+async def test_L25_thoughts_of_a_model_come_apart_from_its_answer_and_are_counted(
     openai_server: OpenAIServer, model: Build, answer: Any
 ) -> None:
     details = {
@@ -120,13 +121,14 @@ async def test_usage_of_a_model_that_thinks_first_is_read_and_its_thoughts_are_l
     }
     openai_server.script(Turn(text="Yes.", reasoning="Let me see", usage_details=details))
     deltas = await answer(model(name="openai/gpt-4o"))
-    cost = narrow(deltas[1], AnswerUsage).cost
+    thought = "".join(delta.text for delta in deltas if isinstance(delta, ThoughtDelta))
+    said, usage, end = (delta for delta in deltas if not isinstance(delta, ThoughtDelta))
+    cost = narrow(usage, AnswerUsage).cost
     assert cost == pytest.approx(0.0075)
-    assert deltas == [
-        TextDelta(text="Yes."),
-        AnswerUsage(input_tokens=1000, output_tokens=500, cost=cost),
-        AnswerEnded(),
-    ]
+    assert thought == "Let me see"
+    assert said == TextDelta(text="Yes.")
+    assert usage == AnswerUsage(input_tokens=1000, output_tokens=500, cost=cost, thought_tokens=400)
+    assert end == AnswerEnded()
 
 
 async def test_tokens_are_counted_here_where_the_server_does_not_report_them(

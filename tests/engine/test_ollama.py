@@ -12,6 +12,7 @@ from oi_tui.app.engine.core.chat_model import (
     ChatMessage,
     ChatRequest,
     TextDelta,
+    ThoughtDelta,
     ToolCall,
     ToolDelta,
 )
@@ -149,6 +150,7 @@ async def test_an_answer_that_was_cut_by_its_limit_ends_with_length(ollama: Buil
     async with ollama_server(spoken(thinking="Hm"), spoken("and then"), ended("length"), card=PLAIN) as server:
         deltas = await answer(ollama(api_base=server.url))
     assert [delta for delta in deltas if not isinstance(delta, AnswerUsage)] == [
+        ThoughtDelta(text="Hm"),
         TextDelta(text="and then"),
         AnswerEnded(reason="length"),
     ]

@@ -1,5 +1,6 @@
 """Answers in, prose and code out: the fence matrix (L7) and the habits of models (L2), whatever the cuts."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -7,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.chat_model import ToolDelta
-from oi_tui.app.engine.core.events import CodeFinished, CodeGrew, CodeStarted, ProseGrew
+from oi_tui.app.engine.core.events import (
+    CodeFinished,
+    CodeGrew,
+    CodeStarted,
+    ProseGrew,
+    ThoughtGrew,
+    ThoughtRecognised,
+)
 from support.answers import AnswerReader, Piece, merged
 from support.kinds import narrow, of
 
@@ -293,10 +301,33 @@ def test_U27_code_in_the_models_thinking_is_never_proposed(name: str, size: int)
     assert runnable(parts) == expected
 
 
-def test_U27_thinking_stays_visible_as_prose() -> None:
+def thoughts(pieces: list[Piece]) -> list[str]:
+    """What was thought."""
+    return [piece.text for piece in pieces if isinstance(piece, ThoughtGrew)]
+
+
+def test_L25_what_is_thought_is_a_part_of_its_own_and_no_prose() -> None:
     thinking = f"<think>\nMaybe\n{RUN}{CALL}</think>"
-    assert summary(parsed([f"{thinking}\n\n{REAL}"])) == [f"{thinking}\n\nSo:", ("shell", "ls")]
-    assert summary(parsed([f"<think>\n{RUN}"])) == [f"<think>\n{RUN}".strip()]
+    pieces = parsed([f"First. {thinking}\n\n{REAL}"])
+    assert summary(pieces) == ["First.", "So:", ("shell", "ls")]
+    assert thoughts(pieces) == [f"Maybe\n{RUN}{CALL}".strip()]
+    pieces = parsed([f"<think>\n{RUN}"])
+    assert (summary(pieces), thoughts(pieces)) == ([], [RUN.strip()])
+
+
+def test_L25_thinking_that_was_opened_in_the_prompt_is_recognised_at_its_end() -> None:
+    pieces = parsed([f"Maybe\n{RUN}Or not.\n</think>\n\n{REAL}"])
+    assert [piece.block_ids for piece in pieces if isinstance(piece, ThoughtRecognised)] == [("0", "1")]
+    assert summary(pieces) == ["Maybe", ("python", "rm"), "Or not.", "So:", ("shell", "ls")]
+
+
+def test_L25_what_a_server_tells_apart_is_a_thought_wherever_it_comes() -> None:
+    reader = AnswerReader(canonical)
+    parts = [reader.feed_thought("Hm. "), reader.feed_thought("A list?"), reader.feed("So:\n")]
+    parts += [reader.feed_thought("Wait."), reader.feed("It is 2."), reader.finish()]
+    pieces = merged([piece for part in parts for piece in part])
+    assert thoughts(pieces) == ["Hm. A list?", "Wait."]
+    assert summary(pieces) == ["So:", "It is 2."]
 
 
 @pytest.mark.parametrize(("before", "run"), [("<think>", []), ("<think></think>", ["rm"]), ("`<think>`", ["rm"])])
@@ -437,7 +468,8 @@ def test_L7_random_text_survives_random_cuts(answer: str, cuts: list[int]) -> No
     assert parsed(pieces_of(answer, cuts)) == parsed([answer])
 
 
-PLAIN_LINES = LINES.filter(lambda line: not any(word in line for word in ("{", "execute", "})", "tool_call")))
+SPECIAL = ("{", "execute", "})", "tool_call")
+PLAIN_LINES = LINES.filter(lambda line: ("<" not in line or ">" in line) and not any(word in line for word in SPECIAL))
 
 
 @given(st.lists(PLAIN_LINES, max_size=14))
@@ -446,9 +478,9 @@ def test_L7_nothing_is_lost(lines: list[str]) -> None:
     pieces = parsed([answer])
     rest = answer
     for piece in pieces:
-        if isinstance(piece, CodeStarted | CodeGrew):
+        if isinstance(piece, CodeStarted | CodeGrew | ThoughtRecognised):
             continue
-        for line in (piece.text if isinstance(piece, ProseGrew) else piece.source).split("\n"):
+        for line in (piece.source if isinstance(piece, CodeFinished) else piece.text).split("\n"):
             if not line.strip():
                 continue
             before, found, rest = rest.partition(line.strip())
@@ -472,8 +504,8 @@ def test_U27_whatever_is_thought_changes_nothing_of_what_is_proposed(
 
 
 def is_dropped(line: str) -> bool:
-    """Blank, a fence, or the language of one: nothing else may be missing."""
-    line = line.strip()
+    """Blank, a fence, the language of one, or a tag around thoughts: nothing else may be missing."""
+    line = re.sub("</?think(ing)?>", "", line, flags=re.IGNORECASE).strip()
     return line.strip("`~") in ("", "python", "bash", "r", "json")
 
 

@@ -9,8 +9,16 @@ import msgspec
 import pytest
 
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.core.chat_model import AnswerEnded, Delta, Retrying, TextDelta, ToolDelta
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
+from oi_tui.app.engine.core.chat_model import (
+    AnswerEnded,
+    AnswerUsage,
+    Delta,
+    Retrying,
+    TextDelta,
+    ThoughtDelta,
+    ToolDelta,
+)
 from oi_tui.app.engine.core.errors import KernelError, ModelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -52,6 +60,7 @@ from oi_tui.app.engine.testing import (
     text_result,
 )
 from oi_tui.app.engine.text.mime import report
+from oi_tui.app.engine.text.thoughts import thought_title
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.kinds import narrow, of
 from support.turns import end_of, play
@@ -821,6 +830,25 @@ async def test_U27_what_the_model_only_thought_is_never_run_and_never_asked_abou
     if not opening:
         assert [(code.source, code.state) for code in codes(session)] == [("rm", "refused"), ("1+1", "ok")]
         assert "it stood in the model's thinking" in last_message(model)
+
+
+async def test_L25_thoughts_are_kept_counted_and_told_to_nobody_again() -> None:
+    usage = AnswerUsage(input_tokens=5, output_tokens=50, thought_tokens=40)
+    first: list[Delta] = [
+        ThoughtDelta(text="Hm. "),
+        ThoughtDelta(text="```python\nrm\n```"),
+        TextDelta(text=ADD),
+        usage,
+    ]
+    model, kernel = FakeModel(first, "It is 2."), FakeKernel({"1+1": TWO})
+    session = make(model, kernel, approve="auto")
+    await play(session, session.run("add"))
+    assert kernel.ran == ["1+1"]
+    thought, *_ = (block for block in session.transcript.blocks if isinstance(block, ThoughtBlock))
+    assert (thought.text, thought.tokens, thought.state) == ("Hm. ```python\nrm\n```", 40, "complete")
+    assert thought.seconds is not None
+    assert thought_title(thought) == f"thought for {thought.seconds:.0f} s · 40 tokens"
+    assert "Hm." not in "".join(message.text for message in model.requests[-1].messages)
 
 
 async def test_U27_an_answer_that_is_all_thinking_runs_nothing() -> None:

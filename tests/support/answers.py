@@ -9,11 +9,15 @@ from oi_tui.app.engine.core.events import (
     ProseFinished,
     ProseGrew,
     ProseStarted,
+    ThoughtFinished,
+    ThoughtGrew,
+    ThoughtRecognised,
+    ThoughtStarted,
 )
 from oi_tui.app.engine.parsing.calls import Canonical
 from oi_tui.app.engine.parsing.parser import AnswerParser
 
-Piece = ProseGrew | CodeStarted | CodeGrew | CodeFinished
+Piece = ProseGrew | ThoughtGrew | ThoughtRecognised | CodeStarted | CodeGrew | CodeFinished
 
 
 class AnswerReader:
@@ -23,7 +27,9 @@ class AnswerReader:
         self._parser = AnswerParser(canonical, self._take)
         self._pieces: list[Piece] = []
         self._open = ""
-        self._is_prose = False
+        self._kind: type[AnyEvent] | None = None
+        """What opened it."""
+        self._prose: list[str] = []
         self._finished: dict[str, CodeFinished] = {}
 
     @property
@@ -38,6 +44,11 @@ class AnswerReader:
     def feed(self, text: str) -> list[Piece]:
         """More text of the answer."""
         self._parser.feed(text)
+        return self._new()
+
+    def feed_thought(self, text: str) -> list[Piece]:
+        """More of what the model thinks, told apart by its server."""
+        self._parser.feed_thought(text)
         return self._new()
 
     def feed_call(self, delta: ToolDelta) -> list[Piece]:
@@ -57,17 +68,29 @@ class AnswerReader:
 
     def _take(self, event: AnyEvent) -> None:
         match event:
-            case ProseStarted() | CodeStarted():
+            case ProseStarted() | ThoughtStarted() | CodeStarted():
                 assert not self._open
-                self._open, self._is_prose = event.block_id, isinstance(event, ProseStarted)
-            case ProseGrew() | CodeGrew() | CodeFinished() | ProseFinished():
+                self._open, self._kind = event.block_id, type(event)
+            case ProseGrew() | ThoughtGrew() | CodeGrew() | CodeFinished() | ProseFinished() | ThoughtFinished():
                 assert event.block_id == self._open
-                assert self._is_prose == isinstance(event, ProseGrew | ProseFinished)
+                assert self._kind is not None
+                assert self._kind.__name__[:4] == type(event).__name__[:4]
+            case ThoughtRecognised():
+                assert not self._open
+                assert event.block_ids
+                assert set(event.block_ids) <= set(self._prose)
             case _:
                 raise AssertionError(event)
         match event:
+            case ProseStarted():
+                self._prose.append(event.block_id)
             case ProseGrew():
                 self._pieces.append(ProseGrew(block_id="", text=event.text))
+            case ThoughtGrew():
+                self._pieces.append(ThoughtGrew(block_id="", text=event.text))
+            case ThoughtRecognised():
+                numbers = tuple(str(self._prose.index(block_id)) for block_id in event.block_ids)
+                self._pieces.append(ThoughtRecognised(block_ids=numbers))
             case CodeStarted():
                 self._pieces.append(CodeStarted(block_id="", language=event.language, call_id=event.call_id))
             case CodeGrew():
@@ -79,7 +102,7 @@ class AnswerReader:
                     block_id="", language=event.language, source=event.source, complete=event.complete
                 )
                 self._pieces.append(finished)
-            case ProseFinished():
+            case ProseFinished() | ThoughtFinished():
                 self._open = ""
             case _:
                 pass
@@ -93,6 +116,8 @@ def merged(pieces: list[Piece]) -> list[Piece]:
         match last, piece:
             case ProseGrew(text=before), ProseGrew(text=more):
                 result[-1] = ProseGrew(block_id="", text=before + more)
+            case ThoughtGrew(text=before), ThoughtGrew(text=more):
+                result[-1] = ThoughtGrew(block_id="", text=before + more)
             case CodeGrew(text=before), CodeGrew(text=more):
                 result[-1] = CodeGrew(block_id="", text=before + more)
             case _:

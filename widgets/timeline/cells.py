@@ -2,13 +2,14 @@
 
 from collections import OrderedDict
 
-from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.code import Code
 from oi_tui.widgets.timeline.notice import NoticeRows
 from oi_tui.widgets.timeline.prose import Prose
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, Stack
+from oi_tui.widgets.timeline.thought import ThoughtRows
 from oi_tui.widgets.timeline.user import User
 
 MOST_ROWS = 6_000
@@ -79,6 +80,8 @@ class BlockCell:
                 user.update(block)
             case (Prose() as prose, ProseBlock()):
                 prose.update(block)
+            case (ThoughtRows() as thought, ThoughtBlock()):
+                thought.update(block)
             case (Code() as code, Action()) if code.language == block.written_in:
                 code.update(block)
             case (NoticeRows() as notice, NoticeBlock()):
@@ -125,6 +128,8 @@ def estimate(block: Block, canvas: Canvas) -> int:
     match block:
         case UserBlock() | ProseBlock():
             return _text_rows(block.text, min(canvas.room, 100)) + 1
+        case ThoughtBlock():
+            return 2
         case NoticeBlock():
             return 3 if block.hint else 2
         case Action():
@@ -139,12 +144,14 @@ def _text_rows(text: str, width: int) -> int:
     return len(text) // width + text.count("\n") + 1
 
 
-def _content(block: Block) -> User | Prose | Code | NoticeRows:
+def _content(block: Block) -> User | Prose | ThoughtRows | Code | NoticeRows:
     match block:
         case UserBlock():
             return User(block)
         case ProseBlock():
             return Prose(block)
+        case ThoughtBlock():
+            return ThoughtRows(block)
         case Action():
             return Code(block)
         case NoticeBlock():

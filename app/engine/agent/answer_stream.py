@@ -1,9 +1,28 @@
 """One answer of the model while it streams: deltas in, events out."""
 
+import time
 from collections.abc import Callable, Container
 
-from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, Delta, Retrying, TextDelta, ToolDelta
-from oi_tui.app.engine.core.events import DecisionMade, Emit, RetryScheduled, UsageReported
+import msgspec
+
+from oi_tui.app.engine.core.chat_model import (
+    AnswerEnded,
+    AnswerUsage,
+    Delta,
+    Retrying,
+    TextDelta,
+    ThoughtDelta,
+    ToolDelta,
+)
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    DecisionMade,
+    Emit,
+    RetryScheduled,
+    ThoughtFinished,
+    ThoughtStarted,
+    UsageReported,
+)
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.parser import AnswerParser
 
@@ -14,13 +33,19 @@ class AnswerStream:
     """Emits the blocks that the deltas make up; whatever happens, `close` leaves none open."""
 
     def __init__(
-        self, canonical: Callable[[str], Language | None], emit: Emit, tools: Container[str] = frozenset()
+        self,
+        canonical: Callable[[str], Language | None],
+        emit: Emit,
+        tools: Container[str] = frozenset(),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`tools` are the names of those that may be called beside `execute`."""
         self.truncated = False
         """Whether the model said that it had to stop at its token limit."""
         self._emit = emit
-        self._parser = AnswerParser(canonical, emit, tools)
+        self._parser = AnswerParser(canonical, self._emit_timed, tools)
+        self._clock = clock
+        self._thinks_since = 0.0
 
     @property
     def empty(self) -> bool:
@@ -40,6 +65,8 @@ class AnswerStream:
         match delta:
             case TextDelta():
                 self._parser.feed(delta.text)
+            case ThoughtDelta():
+                self._parser.feed_thought(delta.text)
             case ToolDelta():
                 self._parser.feed_call(delta)
             case Retrying():
@@ -52,6 +79,7 @@ class AnswerStream:
                         output_tokens=delta.output_tokens,
                         cost=delta.cost,
                         estimated=delta.estimated,
+                        thought_tokens=delta.thought_tokens,
                     )
                 )
             case AnswerEnded():
@@ -62,3 +90,14 @@ class AnswerStream:
         self._parser.finish(complete and not self.truncated)
         for block_id, source in self._parser.blocks.thought.items():
             self._emit(DecisionMade(block_id=block_id, verdict="skip", decider="rule", source=source, reason=THOUGHT))
+
+    def _emit_timed(self, event: AnyEvent) -> None:
+        """With how long the model thought."""
+        match event:
+            case ThoughtStarted():
+                self._thinks_since = self._clock()
+            case ThoughtFinished():
+                event = msgspec.structs.replace(event, seconds=self._clock() - self._thinks_since)
+            case _:
+                pass
+        self._emit(event)

@@ -23,6 +23,7 @@ from oi_tui.app.engine.core.blocks import (
     CodeBlock,
     NoticeBlock,
     ProseBlock,
+    ThoughtBlock,
     UserBlock,
 )
 from oi_tui.app.engine.core.chat_model import ChatMessage, ToolCall
@@ -115,7 +116,7 @@ class Conversation:
 
 def _group(block: Block) -> tuple[str, int | str]:
     match block:
-        case ProseBlock() | Action(author="assistant"):
+        case ProseBlock() | ThoughtBlock() | Action(author="assistant"):
             return ("step", block.step)
         case _:
             return ("single", block.id)

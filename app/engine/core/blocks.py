@@ -50,6 +50,20 @@ class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):
     """Which answer of the model it belongs to, counted through the session."""
 
 
+class ThoughtBlock(Value, frozen=True, kw_only=True, tag="thought"):
+    """What the model thought before it said or did something: never code, never told to it again as prose."""
+
+    id: str
+    text: str = ""
+    state: ProseState = "streaming"
+    step: int = 0
+    """As in `ProseBlock`."""
+    seconds: float | None = None
+    """How long it took, None where nobody measured."""
+    tokens: int = 0
+    """What the server counted for all thoughts of its step; 0 where it did not."""
+
+
 class Action(Value, frozen=True, kw_only=True):
     """What is proposed, decided about and run, and what running it gave: code for a kernel, or a call of a tool."""
 
@@ -150,4 +164,4 @@ class NoticeBlock(Value, frozen=True, kw_only=True, tag="notice"):
 ActionBlock = CodeBlock | CallBlock
 """The two kinds of `Action`."""
 
-Block = UserBlock | ProseBlock | CodeBlock | CallBlock | NoticeBlock
+Block = UserBlock | ProseBlock | ThoughtBlock | CodeBlock | CallBlock | NoticeBlock

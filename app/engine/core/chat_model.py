@@ -51,6 +51,12 @@ class TextDelta(Value, frozen=True, kw_only=True, tag=True):
     text: str
 
 
+class ThoughtDelta(Value, frozen=True, kw_only=True, tag=True):
+    """A piece of what the model thinks, where its server tells that apart from the answer."""
+
+    text: str
+
+
 class ToolDelta(Value, frozen=True, kw_only=True, tag=True):
     """A piece of native call number `index` (0, 1, ... in the order of the answer); id and name come with its first."""
 
@@ -77,6 +83,8 @@ class AnswerUsage(Value, frozen=True, kw_only=True, tag=True):
     output_tokens: int
     cost: float | None = None
     estimated: bool = False
+    thought_tokens: int = 0
+    """Those of `output_tokens` that went into thinking, as far as the server tells."""
 
 
 class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):
@@ -85,7 +93,7 @@ class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):
     reason: Literal["stop", "length", "tool_calls"] = "stop"
 
 
-Delta = TextDelta | ToolDelta | Retrying | AnswerUsage | AnswerEnded
+Delta = TextDelta | ThoughtDelta | ToolDelta | Retrying | AnswerUsage | AnswerEnded
 
 
 class Model(Protocol):

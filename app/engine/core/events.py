@@ -5,7 +5,8 @@ Order within one session (brackets: may be absent, star: any number):
     SessionOpened
     ( TurnStarted
       ( StepStarted SecretsWithheld*
-        ( ProseStarted ProseGrew* ProseFinished
+        ( ThoughtStarted ThoughtGrew* ThoughtFinished
+        | ProseStarted ProseGrew* ProseFinished [ ThoughtRecognised ]
         | CodeStarted CodeGrew* CodeFinished
         | CallStarted CallGrew* CallFinished )*
         [ UsageReported ]
@@ -25,9 +26,9 @@ To rebuild the state of a kernel, runs that are on record are repeated between t
 (code and calls) of a step are decided and run in the order in which they were finished, one at a time. Late output (a
 thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
 
-Deltas (`ProseGrew`, `CodeGrew`, `CallGrew`, `OutputAdded` of a stream, `ActiveLineChanged`, `ProgressReported`) may be
-coalesced on the way to a front end, and of several `OutputTailMoved` of one stream only the last may arrive; everything
-else arrives exactly once and in order.
+Deltas (`ProseGrew`, `ThoughtGrew`, `CodeGrew`, `CallGrew`, `OutputAdded` of a stream, `ActiveLineChanged`,
+`ProgressReported`) may be coalesced on the way to a front end, and of several `OutputTailMoved` of one stream only the
+last may arrive; everything else arrives exactly once and in order.
 """
 
 from collections.abc import Callable
@@ -118,6 +119,34 @@ class ProseFinished(Event, frozen=True, kw_only=True, tag=True):
     complete: bool = True
 
 
+class ThoughtStarted(Event, frozen=True, kw_only=True, tag=True):
+    """The model began to think."""
+
+    block_id: str
+
+
+class ThoughtGrew(Event, frozen=True, kw_only=True, tag=True):
+    """More of the thought that is open."""
+
+    block_id: str
+    text: str
+
+
+class ThoughtFinished(Event, frozen=True, kw_only=True, tag=True):
+    """The thought is over; `complete` is False if it was broken off."""
+
+    block_id: str
+    complete: bool = True
+    seconds: float | None = None
+    """From its first to its last piece, None where nobody measured."""
+
+
+class ThoughtRecognised(Event, frozen=True, kw_only=True, tag=True):
+    """What was told as prose in these blocks was thought: its end was marked, and its beginning had not been."""
+
+    block_ids: tuple[str, ...]
+
+
 class CodeStarted(Event, frozen=True, kw_only=True, tag=True):
     """The model began to write code that can be run here (or the person typed some)."""
 
@@ -181,6 +210,8 @@ class UsageReported(Event, frozen=True, kw_only=True, tag=True):
     """US dollars, None where the price is unknown."""
     estimated: bool = False
     """True when the server sent no usage and the numbers were counted here."""
+    thought_tokens: int = 0
+    """Those of `output_tokens` that were spent on thinking, as far as the server tells."""
     aside: bool = False
     """Asked beside the conversation (for a title): it says nothing about how full the context is."""
 
@@ -418,6 +449,10 @@ AnyEvent = (
     | ProseStarted
     | ProseGrew
     | ProseFinished
+    | ThoughtStarted
+    | ThoughtGrew
+    | ThoughtFinished
+    | ThoughtRecognised
     | CodeStarted
     | CodeGrew
     | CodeFinished

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatRequest, Delta, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatRequest, Delta, TextDelta, ThoughtDelta
 from oi_tui.app.engine.core.protocol import FRAME
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import openai_wire
@@ -180,24 +180,29 @@ class LeanAttempt(Attempt):
     def _read(self, events: Iterable[bytes]) -> Iterator[Delta]:
         """What these events say, neighbouring text as one delta; what came before an error is told before it."""
         text: list[str] = []
+        thoughts: list[str] = []
         for data in events:
             try:
                 piece = self._read_event(data)
                 if piece.error is not None:
                     raise ReportedError(piece.error)
             except (UnreadableAnswer, ReportedError):
-                yield from _join(text)
+                yield from _join(text, thoughts)
                 raise
             self._note(piece)
+            if piece.reasoning:
+                if text:
+                    yield from _join(text, thoughts)
+                thoughts.append(piece.reasoning)
             if piece.text:
                 text.append(piece.text)
             if piece.calls:
-                yield from _join(text)
+                yield from _join(text, thoughts)
                 yield from (self._call(call) for call in piece.calls)
             if piece.last:
                 self._over = True
                 break
-        yield from _join(text)
+        yield from _join(text, thoughts)
 
     def _note(self, piece: AnswerPiece) -> None:
         """What is kept of a piece until the end."""
@@ -226,8 +231,11 @@ class LeanAttempt(Attempt):
         return self._usage(estimate_counts(self._request, self._written), estimated=True)
 
 
-def _join(text: list[str]) -> Iterator[Delta]:
-    """What was gathered, as one delta, if there is any; the list is empty then."""
+def _join(text: list[str], thoughts: list[str]) -> Iterator[Delta]:
+    """What was gathered, what was thought before what was said, as one delta each; the lists are empty then."""
+    if thoughts:
+        yield ThoughtDelta(text="".join(thoughts))
+        thoughts.clear()
     if text:
         yield TextDelta(text="".join(text))
         text.clear()

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any
 
-from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, TextDelta
+from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, TextDelta, ThoughtDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models import messages
 from oi_tui.app.engine.models.answer_bounds import asking, hold_to_bounds
@@ -97,6 +97,8 @@ class _LiteLLMAttempt(Attempt):
 
     def _read(self, delta: Any) -> Iterator[Delta]:
         self.started = self.started or _has_content(delta)
+        if thought := getattr(delta, "reasoning_content", None):
+            yield ThoughtDelta(text=thought)
         if delta.content:
             yield TextDelta(text=delta.content)
         for call in delta.tool_calls or ():
@@ -195,8 +197,10 @@ def _has_content(delta: Any) -> bool:
 
 def _counts(usage: Any) -> TokenCounts:
     cost = getattr(usage, "cost", None)
+    thought = getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
     return TokenCounts(
         input_tokens=usage.prompt_tokens or 0,
         output_tokens=usage.completion_tokens or 0,
+        reasoning=thought if isinstance(thought, int) else 0,
         cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
     )

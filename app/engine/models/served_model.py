@@ -169,7 +169,14 @@ class Attempt(ABC):
             _log.warning("impossible usage was ignored: %.60s and %.60s tokens", read, written)
             return None
         cost = self._facts.price(counts, listed)
-        return AnswerUsage(input_tokens=read, output_tokens=written, cost=cost, estimated=estimated)
+        thought = counts.reasoning if isinstance(counts.reasoning, int) else 0
+        return AnswerUsage(
+            input_tokens=read,
+            output_tokens=written,
+            cost=cost,
+            estimated=estimated,
+            thought_tokens=max(0, min(thought, written)),
+        )
 
     def _end(self, reason: str) -> AnswerEnded:
         match reason:

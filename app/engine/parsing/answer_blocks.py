@@ -17,6 +17,10 @@ from oi_tui.app.engine.core.events import (
     ProseFinished,
     ProseGrew,
     ProseStarted,
+    ThoughtFinished,
+    ThoughtGrew,
+    ThoughtRecognised,
+    ThoughtStarted,
 )
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Language
@@ -38,6 +42,10 @@ class AnswerBlocks:
         self._emit = emit
         self._prose = ""
         """The id of the prose block that is open, "" if none is."""
+        self._said: list[str] = []
+        """The ids of all prose blocks."""
+        self._thought = ""
+        """The id of the thought that is open, "" if none is."""
         self._prose_from: object = None
         """What its last text came from."""
         self._open_code = self._open_call = ""
@@ -46,12 +54,25 @@ class AnswerBlocks:
         """More prose; a blank line comes before that of another origin."""
         self.empty = False
         if not self._prose:
+            self.close_thought(complete=True)
             self._prose = new_id()
+            self._said.append(self._prose)
             self._emit(ProseStarted(block_id=self._prose))
         elif self._prose_from is not origin:
             text = f"\n\n{text}"
         self._prose_from = origin
         self._emit(ProseGrew(block_id=self._prose, text=text))
+
+    def think(self, text: str) -> None:
+        """More of a thought; blank lines before it are none."""
+        if not self._thought:
+            text = text.lstrip()
+            if not text:
+                return
+            self.close_prose(complete=True)
+            self._thought = new_id()
+            self._emit(ThoughtStarted(block_id=self._thought))
+        self._emit(ThoughtGrew(block_id=self._thought, text=text))
 
     def close_prose(self, *, complete: bool) -> None:
         """The prose block that is open, if any, is over."""
@@ -59,10 +80,21 @@ class AnswerBlocks:
         if block_id:
             self._emit(ProseFinished(block_id=block_id, complete=complete))
 
+    def close_thought(self, *, complete: bool) -> None:
+        """The thought that is open, if any, is over."""
+        block_id, self._thought = self._thought, ""
+        if block_id:
+            self._emit(ThoughtFinished(block_id=block_id, complete=complete))
+
+    def close_text(self, *, complete: bool) -> None:
+        """Nothing more is said or thought in the block that is open, if any."""
+        self.close_thought(complete=complete)
+        self.close_prose(complete=complete)
+
     def open(self, language: Language, call_id: str | None = None) -> None:
         """Code begins that can be run here; `call_id` is that of the native call that it comes in."""
         self.empty = False
-        self.close_prose(complete=True)
+        self.close_text(complete=True)
         self._open_code = new_id()
         self._emit(CodeStarted(block_id=self._open_code, language=language, call_id=call_id))
 
@@ -81,7 +113,7 @@ class AnswerBlocks:
     def open_call(self, tool: str, call_id: str) -> None:
         """A call begins of a tool that is here."""
         self.empty = False
-        self.close_prose(complete=True)
+        self.close_text(complete=True)
         self._open_call = new_id()
         self._emit(CallStarted(block_id=self._open_call, tool=tool, call_id=call_id))
 
@@ -102,8 +134,12 @@ class AnswerBlocks:
             (self.thought if thought else self.code)[self._open_call] = source
         self._emit(CallFinished(block_id=self._open_call, tool=tool, source=source, complete=complete))
 
-    def end_thinking(self) -> None:
+    def recognise_thought(self) -> None:
         """All before was the model's thinking, though nothing had said so."""
+        self.close_text(complete=True)
+        if self._said:
+            self._emit(ThoughtRecognised(block_ids=tuple(self._said)))
+            self._said.clear()
         self.thought |= self.code
         self.code.clear()
 
@@ -118,6 +154,10 @@ class TextBlocks:
 
     def prose(self, text: str) -> None:
         """More prose; what is certain of it with this text is passed on."""
+        self.say(text, thought=False)
+
+    def say(self, text: str, *, thought: bool) -> None:
+        """The same for prose, or for what the model thinks."""
         body = text.rstrip()
         if not body:
             self._blank.append(text)
@@ -127,7 +167,16 @@ class TextBlocks:
         if not self._begun:
             self._begun = True
             whole = whole[whole.rfind("\n", 0, len(whole) - len(whole.lstrip())) + 1 :]
-        self._blocks.prose(whole, self)
+        if thought:
+            self._blocks.think(whole)
+        else:
+            self._blocks.prose(whole, self)
+
+    def turn(self) -> None:
+        """From prose to a thought, or back."""
+        self._begun = False
+        self._blank.clear()
+        self._blocks.close_text(complete=True)
 
     def open(self, language: Language) -> None:
         """Code begins; what follows it is another run of prose."""

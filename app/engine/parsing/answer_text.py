@@ -119,18 +119,20 @@ class AnswerText:
         return self._go(self._prose_rest) if fence is None else self._open_fence(fence)
 
     def _prose_rest(self) -> bool:
-        """In a line of prose, or in the model's thinking, which is prose whatever stands in it."""
+        """In a line of prose, or of what the model thinks, whatever stands in it."""
         if self._lines.at_end:
             return False
         was_on = self.thinking.on
-        length, closed = self.thinking.read(self._lines.rest_of_line(), self._lines.ended)
-        if not length:
+        certain = self.thinking.read(self._lines.rest_of_line(), self._lines.ended)
+        if not certain.length:
             return False
-        text = self._lines.take(length)
-        self._text.prose(text)
-        if closed and not was_on:
-            self._blocks.end_thinking()
-        begins = closed or (text.endswith("\n") and not self.thinking.on)
+        text = self._lines.take(certain.length)
+        self._text.say(text[: certain.said], thought=was_on)
+        if certain.closes or self.thinking.on != was_on:
+            self._text.turn()
+            if certain.closes and not was_on:
+                self._blocks.recognise_thought()
+        begins = certain.closes or (text.endswith("\n") and not self.thinking.on)
         return self._go(self._prose_line if begins else self._prose_rest)
 
     def _prose_call(self) -> bool:

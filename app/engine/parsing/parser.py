@@ -1,7 +1,7 @@
-"""The parser of answers: deltas of a model in, events of prose, code and calls out.
+"""The parser of answers: deltas of a model in, events of prose, thoughts, code and calls out.
 
 Whatever the cuts between the deltas, the blocks are the same, and every character of the answer is in one of them, but
-for the fence lines of code and blank lines around it.
+for the fence lines of code, the tags around thoughts, and blank lines around both.
 """
 
 from collections.abc import Container
@@ -41,6 +41,12 @@ class AnswerParser:
         else:
             self._text.feed(text)
 
+    def feed_thought(self, text: str) -> None:
+        """More of what the model thinks, by a server that tells it apart from the answer."""
+        if not self._waiting:
+            self._end_text(complete=True)
+        self.blocks.think(text)
+
     def feed_call(self, delta: ToolDelta) -> None:
         """A fragment of a native call."""
         call = self._calls.get(delta.index)
@@ -61,7 +67,7 @@ class AnswerParser:
         self._waiting.clear()
         self._read_later()
         self._end_text(complete)
-        self.blocks.close_prose(complete=complete)
+        self.blocks.close_text(complete=complete)
 
     def _read_calls(self) -> None:
         while self._waiting:

@@ -1,17 +1,29 @@
 """The tags between which a model thinks: `<think>` and `</think>`, or `<thinking>` and `</thinking>`.
 
-Servers without a parser for it leave the thinking in the answer. What stands there is shown as prose and is never
-run. Some chat templates open it in the prompt, so that the answer has the closing tag only: then all before it is
+Servers without a parser for it leave the thinking in the answer. What stands there is a thought, and is never run. Some
+chat templates open it in the prompt, so that the answer has the closing tag only: then all before it is
 thinking. A tag in backticks is spoken of, and opens or closes nothing.
 """
 
 import re
+from typing import NamedTuple
 
 from oi_tui.app.engine.parsing.fenced_source import FencedSource
 
 _TAGS = tuple(f"<{slash}{name}>" for slash in ("", "/") for name in ("think", "thinking"))
 _TAG = re.compile("|".join(_TAGS), re.IGNORECASE)
 _LONGEST = max(map(len, _TAGS))
+
+
+class CertainText(NamedTuple):
+    """The beginning of a text that more text cannot change."""
+
+    length: int
+    """Characters, with the tag at its end if there is one."""
+    said: int
+    """Those before the tag."""
+    closes: bool
+    """Whether there is one that ends the thinking."""
 
 
 class Thinking:
@@ -24,21 +36,18 @@ class Thinking:
         self._quoting = False
         """Whether the open block has an opening tag in it, so that a closing one belongs to that."""
 
-    def read(self, text: str, ended: bool) -> tuple[int, bool]:
-        """How much of this part of a line of prose is certain, up to the first tag; and whether that closes.
-
-        `ended`: nothing comes behind it.
-        """
+    def read(self, text: str, ended: bool) -> "CertainText":
+        """What is certain of this part of a line of prose, up to the first tag; `ended`: nothing comes behind it."""
         for tag in _TAG.finditer(text):
             if (self._ticks + text.count("`", 0, tag.start())) % 2 == 0:
                 self.on, self._ticks = not _closes(tag.group()), 0
-                return tag.end(), not self.on
+                return CertainText(tag.end(), tag.start(), not self.on)
         if text.endswith("\n"):
             self._ticks = 0
-            return len(text), False
+            return CertainText(len(text), len(text), False)
         length = len(text) if ended else len(text) - _open_tag_length(text)
         self._ticks += text.count("`", 0, length)
-        return length, False
+        return CertainText(length, length, False)
 
     def begin_block(self) -> None:
         """A fence was opened."""

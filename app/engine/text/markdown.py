@@ -13,11 +13,21 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    ActionBlock,
+    Block,
+    CallBlock,
+    NoticeBlock,
+    ProseBlock,
+    ThoughtBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.thoughts import thought_title
 from oi_tui.app.engine.text.whereabouts import tell_places
 from oi_tui.app.engine.text.words import one_line, quantity
 
@@ -49,6 +59,8 @@ def as_markdown(block: Block, place: PlacePicture | None = None) -> str:
             return _prompt(block)
         case ProseBlock():
             return _close_markup(safe_text(block.text).strip("\n"))
+        case ThoughtBlock():
+            return _thought_text(block)
         case Action():
             return _code(block, place or data_url)
         case NoticeBlock():
@@ -84,6 +96,10 @@ def _prompt(block: UserBlock) -> str:
     if names := ", ".join(escape_markdown(name) for name in block.files if name not in pictures):
         lines += ["", f"Files: {names}"]
     return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _thought_text(block: ThoughtBlock) -> str:
+    return f"*{thought_title(block).capitalize()}*\n\n{fenced_block(safe_text(block.text).strip(), 'text')}"
 
 
 def _notice(block: NoticeBlock) -> str:

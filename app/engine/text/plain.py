@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.text.markdown import run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
@@ -25,6 +25,8 @@ def _lines(block: Block, place: str) -> Iterator[str]:
             yield from (f"> [{_picture_name(name)}]" for name in block.files)
         case ProseBlock():
             yield from _split(block.text)
+        case ThoughtBlock():
+            yield from (f"~ {line}".rstrip() for line in _split(block.text))
         case Action():
             yield f"{one_line(block.runs_in)}{f' ({place})' if place else ''}:"
             yield from (f"    {line}".rstrip() for line in _source(block.source))

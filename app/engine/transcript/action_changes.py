@@ -1,11 +1,41 @@
 """What an event makes of an action: a part of the fold (`transcript.py`), without its bookkeeping."""
 
+from collections.abc import Mapping, Sequence
+from sys import intern
+
 import msgspec
 
 from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.events import DecisionMade, ExecutionFinished, OutputTailMoved, OutputUpdated
+from oi_tui.app.engine.core.events import (
+    CallFinished,
+    CodeFinished,
+    CodeStarted,
+    DecisionMade,
+    ExecutionFinished,
+    OutputTailMoved,
+    OutputUpdated,
+)
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+
+
+def begin_code(event: CodeStarted, step: int) -> CodeBlock:
+    """The block of code that begins in this step of the model's, or that the person typed."""
+    return CodeBlock(
+        id=event.block_id,
+        language=intern(event.language),
+        step=step if event.author == "assistant" else 0,
+        author=event.author,
+        call_id=event.call_id,
+    )
+
+
+def with_source(action: ActionBlock, event: CodeFinished | CallFinished) -> ActionBlock:
+    """The action with its whole source: proposed, or cut."""
+    whole = msgspec.structs.replace(action, source=event.source, state="proposed" if event.complete else "cut")
+    if isinstance(whole, CodeBlock) and isinstance(event, CodeFinished):
+        return msgspec.structs.replace(whole, language=intern(event.language))
+    return msgspec.structs.replace(whole, tool=event.tool) if isinstance(event, CallFinished) else whole
 
 
 def with_decision(action: ActionBlock, event: DecisionMade) -> ActionBlock:
@@ -19,6 +49,16 @@ def with_decision(action: ActionBlock, event: DecisionMade) -> ActionBlock:
         original = action.source if action.original is None else action.original
         action = msgspec.structs.replace(action, source=event.source, original=original)
     return msgspec.structs.replace(action, state="proposed", allowance=event.reason)
+
+
+def with_more_text(action: ActionBlock, growing: Mapping[int, Sequence[str]]) -> ActionBlock:
+    """The action with these pieces behind the text of its streams, each by its place among the outputs."""
+    outputs = list(action.outputs)
+    for place, pieces in growing.items():
+        stream = outputs[place]
+        assert isinstance(stream, StreamOutput), stream
+        outputs[place] = msgspec.structs.replace(stream, text="".join((stream.text, *pieces)))
+    return msgspec.structs.replace(action, outputs=tuple(outputs))
 
 
 def with_end(action: ActionBlock, event: ExecutionFinished) -> ActionBlock:

@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.events import (
     OutputUpdated,
     ProgressReported,
     ProseGrew,
+    ThoughtGrew,
 )
 from oi_tui.app.engine.core.outputs import StreamOutput
 
@@ -60,7 +61,7 @@ def is_delta(event: AnyEvent) -> bool:
 def delta_key(event: AnyEvent) -> DeltaKey | None:
     """None for what is complete in itself."""
     match event:
-        case ProseGrew() | CodeGrew() | CallGrew():
+        case ProseGrew() | ThoughtGrew() | CodeGrew() | CallGrew():
             return ("text", event.block_id)
         case OutputAdded(output=StreamOutput(name=name)):
             return ("stream", event.block_id, name)
@@ -79,7 +80,7 @@ def delta_key(event: AnyEvent) -> DeltaKey | None:
 def delta_text(event: AnyEvent) -> str:
     """The text that it adds, "" if it adds none."""
     match event:
-        case ProseGrew() | CodeGrew() | CallGrew():
+        case ProseGrew() | ThoughtGrew() | CodeGrew() | CallGrew():
             return event.text
         case OutputAdded(output=StreamOutput(text=text)):
             return text
@@ -92,6 +93,8 @@ def with_text(event: AnyEvent, text: str) -> AnyEvent:
     match event:
         case ProseGrew(block_id=block_id):
             return ProseGrew(block_id=block_id, text=text)
+        case ThoughtGrew(block_id=block_id):
+            return ThoughtGrew(block_id=block_id, text=text)
         case CodeGrew(block_id=block_id):
             return CodeGrew(block_id=block_id, text=text)
         case CallGrew(block_id=block_id):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from oi_tui.app.engine.core.blocks import Action, Block, ProseBlock
+from oi_tui.app.engine.core.blocks import Action, Block, ProseBlock, ThoughtBlock
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.verbs import Place
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -28,7 +28,7 @@ def events_until(events: Iterable[AnyEvent], block_id: str, place: Place) -> int
 
 def _is_finished(block: Block) -> bool:
     match block:
-        case ProseBlock(state="streaming"):
+        case ProseBlock(state="streaming") | ThoughtBlock(state="streaming"):
             return False
         case Action(state="streaming" | "proposed" | "waiting" | "running"):
             return False

@@ -18,6 +18,7 @@ from oi_tui.app.engine.core.blocks import (
     CodeBlock,
     NoticeBlock,
     ProseBlock,
+    ThoughtBlock,
     UserBlock,
 )
 from oi_tui.app.engine.core.events import (
@@ -41,6 +42,9 @@ from oi_tui.app.engine.core.events import (
     ProseGrew,
     ProseStarted,
     StepStarted,
+    ThoughtFinished,
+    ThoughtGrew,
+    ThoughtStarted,
     TurnEnded,
     TurnStarted,
     UsageReported,
@@ -94,6 +98,14 @@ class _Unfolding:
                 yield ProseStarted(block_id=block.id)
                 yield ProseGrew(block_id=block.id, text=block.text)
                 yield ProseFinished(block_id=block.id, complete=block.state == "complete")
+            case ThoughtBlock():
+                yield from self._to_step(block.step)
+                yield ThoughtStarted(block_id=block.id)
+                yield ThoughtGrew(block_id=block.id, text=block.text)
+                complete = block.state == "complete"
+                yield ThoughtFinished(block_id=block.id, complete=complete, seconds=block.seconds)
+                if block.tokens:
+                    yield UsageReported(input_tokens=0, output_tokens=0, thought_tokens=block.tokens)
             case Action():
                 if block.author == "assistant":
                     yield from self._to_step(block.step)

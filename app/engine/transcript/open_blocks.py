@@ -7,7 +7,7 @@ from collections.abc import Container
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, ProseBlock
+from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, ProseBlock, ThoughtBlock
 from oi_tui.app.engine.core.endings import PROGRAM_CLOSED, Cause, Ending
 from oi_tui.app.engine.core.events import TurnEnded
 from oi_tui.app.engine.core.outcomes import StopReason
@@ -32,7 +32,7 @@ def cause_of(event: TurnEnded, *, busy: bool) -> Cause:
 def settle_block(block: Block, cause: Cause, approved: Container[str]) -> Block:
     """The block if it goes no further, itself if nothing of it is open. `approved` are ids of actions that may run."""
     match block:
-        case ProseBlock(state="streaming") | Action(state="streaming"):
+        case ProseBlock(state="streaming") | ThoughtBlock(state="streaming") | Action(state="streaming"):
             return msgspec.structs.replace(block, state="cut")
         case Action(state="proposed" | "waiting"):
             may_run = block.author == "user" or block.id in approved

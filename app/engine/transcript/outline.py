@@ -10,7 +10,16 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    Block,
+    CallBlock,
+    CodeBlock,
+    NoticeBlock,
+    ProseBlock,
+    ThoughtBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import Value
 
@@ -57,9 +66,10 @@ def block_of(values: dict[str, Any]) -> Block:
     return block
 
 
-def notice_of(values: dict[str, Any]) -> NoticeBlock:
-    """The notice of an outline; msgspec.ValidationError if it is none, or another block."""
-    return msgspec.convert(values, NoticeBlock)
+def aside_of(values: dict[str, Any]) -> NoticeBlock | ThoughtBlock:
+    """What no message holds: a notice or a thought; msgspec.ValidationError if it is another block, or none."""
+    aside: NoticeBlock | ThoughtBlock = msgspec.convert(values, NoticeBlock | ThoughtBlock)
+    return aside
 
 
 def attribute_to_file(block: Block) -> Block:

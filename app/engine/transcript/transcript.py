@@ -18,6 +18,7 @@ from oi_tui.app.engine.core.blocks import (
     CodeBlock,
     NoticeBlock,
     ProseBlock,
+    ThoughtBlock,
     UserBlock,
 )
 from oi_tui.app.engine.core.endings import Cause
@@ -56,6 +57,10 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     SettingsChanged,
     StepStarted,
+    ThoughtFinished,
+    ThoughtGrew,
+    ThoughtRecognised,
+    ThoughtStarted,
     TurnEnded,
     TurnStarted,
     UsageReported,
@@ -63,11 +68,20 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, joinable_output
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode
-from oi_tui.app.engine.transcript.action_changes import with_decision, with_display, with_end, with_tail
+from oi_tui.app.engine.transcript.action_changes import (
+    begin_code,
+    with_decision,
+    with_display,
+    with_end,
+    with_more_text,
+    with_source,
+    with_tail,
+)
 from oi_tui.app.engine.transcript.block_places import BlockPlaces
 from oi_tui.app.engine.transcript.open_blocks import cause_of, settle_block
+from oi_tui.app.engine.transcript.text_changes import as_thought, count_thought, with_text_end
 
-Kind = TypeVar("Kind", ProseBlock, CodeBlock, CallBlock)
+Kind = TypeVar("Kind", CodeBlock, CallBlock)
 
 
 class _Stray(Exception):
@@ -167,26 +181,22 @@ class Transcript:
                 return ()
             case UsageReported():
                 self.usage = self.usage.plus(event)
-                return ()
+                counted = count_thought(self._blocks, self.step, event.thought_tokens)
+                return () if counted is None else self._set(counted)
             case ProseStarted():
                 return self._add(ProseBlock(id=event.block_id, step=self.step))
-            case ProseGrew():
-                prose = self._prose(event.block_id)
-                return self._set(msgspec.structs.replace(prose, text=prose.text + event.text))
-            case ProseFinished():
-                prose = self._prose(event.block_id)
-                state = "complete" if event.complete else "cut"
-                return self._set(msgspec.structs.replace(prose, state=state))
+            case ThoughtStarted():
+                return self._add(ThoughtBlock(id=event.block_id, step=self.step))
+            case ProseGrew() | ThoughtGrew():
+                block = self._text_block(event.block_id)
+                return self._set(msgspec.structs.replace(block, text=block.text + event.text))
+            case ProseFinished() | ThoughtFinished():
+                return self._set(with_text_end(self._text_block(event.block_id), event))
+            case ThoughtRecognised():
+                proses = [block for name in event.block_ids if isinstance(block := self._text_block(name), ProseBlock)]
+                return tuple(index for prose in proses for index in self._set(as_thought(prose)))
             case CodeStarted():
-                return self._add(
-                    CodeBlock(
-                        id=event.block_id,
-                        language=intern(event.language),
-                        step=self.step if event.author == "assistant" else 0,
-                        author=event.author,
-                        call_id=event.call_id,
-                    )
-                )
+                return self._add(begin_code(event, self.step))
             case CallStarted():
                 call = CallBlock(id=event.block_id, tool=event.tool, step=self.step, call_id=event.call_id)
                 return self._add(call)
@@ -194,18 +204,9 @@ class Transcript:
                 action = self._action(event.block_id)
                 return self._set(msgspec.structs.replace(action, source=action.source + event.text))
             case CodeFinished():
-                return self._set(
-                    msgspec.structs.replace(
-                        self._code(event.block_id),
-                        language=intern(event.language),
-                        source=event.source,
-                        state="proposed" if event.complete else "cut",
-                    )
-                )
+                return self._set(with_source(self._find(event.block_id, CodeBlock), event))
             case CallFinished():
-                call = self._block_of_kind(event.block_id, CallBlock)
-                state = "proposed" if event.complete else "cut"
-                return self._set(msgspec.structs.replace(call, tool=event.tool, source=event.source, state=state))
+                return self._set(with_source(self._find(event.block_id, CallBlock), event))
             case DecisionRequested():
                 waiting = msgspec.structs.replace(self._action(event.block_id), state="waiting")
                 self.pending_decision = event
@@ -221,9 +222,9 @@ class Transcript:
                     running = msgspec.structs.replace(running, place=intern(event.place), apart=event.apart)
                 return self._set(running)
             case ActiveLineChanged():
-                return self._set(msgspec.structs.replace(self._code(event.block_id), active_line=event.line))
+                return self._set(msgspec.structs.replace(self._find(event.block_id, CodeBlock), active_line=event.line))
             case ProgressReported():
-                call = self._block_of_kind(event.block_id, CallBlock)
+                call = self._find(event.block_id, CallBlock)
                 return self._set(msgspec.structs.replace(call, progress=event.progress))
             case OutputAdded():
                 return self._add_output(event)
@@ -252,10 +253,10 @@ class Transcript:
             case SecretsWithheld():
                 return self._withhold(event)
             case RerunStarted():
-                return self._set(msgspec.structs.replace(self._code(event.block_id), rerun="running"))
+                return self._set(msgspec.structs.replace(self._find(event.block_id, CodeBlock), rerun="running"))
             case RerunFinished():
                 self.pending_input = None
-                return self._set(msgspec.structs.replace(self._code(event.block_id), rerun=event.outcome))
+                return self._set(msgspec.structs.replace(self._find(event.block_id, CodeBlock), rerun=event.outcome))
             case SettingsChanged():
                 self.model, self.approval = event.model, event.approval
                 self.context_window, self.api_base = event.context_window, event.api_base
@@ -301,11 +302,11 @@ class Transcript:
         self._settled = min(self._settled, index)
         return (index,)
 
-    def _prose(self, block_id: str) -> ProseBlock:
-        return self._block_of_kind(block_id, ProseBlock)
-
-    def _code(self, block_id: str) -> CodeBlock:
-        return self._block_of_kind(block_id, CodeBlock)
+    def _text_block(self, block_id: str) -> ProseBlock | ThoughtBlock:
+        block = self._block(block_id)
+        if not isinstance(block, ProseBlock | ThoughtBlock):
+            raise _Stray
+        return block
 
     def _action(self, block_id: str) -> ActionBlock:
         block = self._block(block_id)
@@ -313,7 +314,7 @@ class Transcript:
             raise _Stray
         return block
 
-    def _block_of_kind(self, block_id: str, kind: type[Kind]) -> Kind:
+    def _find(self, block_id: str, kind: type[Kind]) -> Kind:
         block = self._block(block_id)
         if not isinstance(block, kind):
             raise _Stray
@@ -353,16 +354,8 @@ class Transcript:
 
     def _join(self, block_id: str) -> None:
         """Put the pieces of text that came since somebody looked behind what was there."""
-        growing = self._growing.pop(block_id, None)
-        if growing is None:
-            return
-        action = self._action(block_id)
-        outputs = list(action.outputs)
-        for place, pieces in growing.items():
-            stream = outputs[place]
-            assert isinstance(stream, StreamOutput), stream
-            outputs[place] = msgspec.structs.replace(stream, text="".join((stream.text, *pieces)))
-        self._set(msgspec.structs.replace(action, outputs=tuple(outputs)))
+        if (growing := self._growing.pop(block_id, None)) is not None:
+            self._set(with_more_text(self._action(block_id), growing))
 
     def _update_display(self, event: OutputUpdated) -> tuple[int, ...]:
         changed: list[int] = []

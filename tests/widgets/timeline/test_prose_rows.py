@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from oi_tui.app.engine.core.blocks import ProseBlock
+from oi_tui.app.engine.core.blocks import ProseBlock, ThoughtBlock
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.prose import Prose
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
@@ -163,3 +163,19 @@ def test_the_work_per_append_does_not_grow_with_the_message(canvas_of: CanvasOf)
         counts.append(content.parses - before)
 
     assert max(counts) <= 2
+
+
+def test_L25_a_thought_shows_its_last_lines_while_it_grows_and_one_line_afterwards(drawn: Draw) -> None:
+    text = "\n".join(f"thought {number}" for number in range(9)) + "\nlast\x1b[0m"
+    assert drawn(ThoughtBlock(id="t", text=text), 60) == [
+        " ~ thinking · ~25 tokens",
+        " │ thought 6",
+        " │ thought 7",
+        " │ thought 8",
+        " │ last",
+    ]
+    over = ThoughtBlock(id="t", text=text, state="complete", seconds=75, tokens=1340)
+    assert drawn(over, 60) == [" ~ thought for 1:15 min · 1,340 tokens · enter to show"]
+    opened = drawn(over, 60, "open")
+    assert opened[0] == " ~ thought for 1:15 min · 1,340 tokens"
+    assert (opened[1], opened[-1], len(opened)) == (" │ thought 0", " │ last", 11)

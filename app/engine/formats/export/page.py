@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.formats.export.page_parts import (
     PICTURES,
@@ -28,6 +28,7 @@ from oi_tui.app.engine.text.markdown import TABLE_TYPE, frame_of, run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
 from oi_tui.app.engine.text.rich_text import says_something
+from oi_tui.app.engine.text.thoughts import thought_title
 from oi_tui.app.engine.text.whereabouts import tell_places
 
 _POLICY = "default-src 'none'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -76,6 +77,9 @@ def _block(block: Block, place: str) -> str:
             return f'<section class="prompt" aria-label="Prompt">{"".join(_prompt(block))}</section>'
         case ProseBlock():
             return prose(block.text) if block.text.strip() else ""
+        case ThoughtBlock():
+            words = escape_text(thought_title(block))
+            return f"<details><summary>{words}</summary>{preformat(block.text, 'details')}</details>"
         case Action():
             return f'<figure class="run {block.state}">\n{"".join(_code(block, place))}</figure>'
         case NoticeBlock():

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.formats.lmc.legacy_messages import update_messages
@@ -29,7 +29,7 @@ from oi_tui.app.engine.formats.lmc.loading import events_from_messages
 from oi_tui.app.engine.formats.lmc.static import block_messages
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.from_blocks import has_run
-from oi_tui.app.engine.transcript.outline import SessionOutline, attribute_to_file, block_of, block_outline, notice_of
+from oi_tui.app.engine.transcript.outline import SessionOutline, aside_of, attribute_to_file, block_of, block_outline
 
 FORMAT = "oi-tui/lmc"
 VERSION = 1
@@ -64,7 +64,7 @@ def envelope_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
     beside: list[BlockExtras] = []
     notices: list[PlacedNotice] = []
     for block in blocks:
-        if isinstance(block, NoticeBlock):
+        if isinstance(block, NoticeBlock | ThoughtBlock):
             notices.append(PlacedNotice(after=len(messages), block=block_outline(block)))
             continue
         number = len(messages) + 1
@@ -95,7 +95,7 @@ def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOut
     try:
         session = msgspec.convert(content.get("session", {}), SessionEnvelope)
         outlines = {beside.message: block_of(beside.block) for beside in session.blocks}
-        notices = [(notice.after, notice_of(notice.block)) for notice in session.notices]
+        notices = [(notice.after, aside_of(notice.block)) for notice in session.notices]
     except msgspec.ValidationError as error:
         raise StoreError(f"The session part of the file is wrong: {error}", hint="See `session` in the file.") from None
     edits = frozenset(beside.edit for beside in session.blocks if beside.edit)

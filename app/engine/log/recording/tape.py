@@ -25,6 +25,8 @@ from oi_tui.app.engine.core.events import (
     ProseFinished,
     ProseStarted,
     SessionOpened,
+    ThoughtFinished,
+    ThoughtStarted,
     TurnEnded,
 )
 from oi_tui.app.engine.log.recording.form import Asked, Happening, Header, ModelBegan, RecordingLine, Told
@@ -106,9 +108,9 @@ class Tape:
 
     def _follow(self, event: AnyEvent) -> None:
         match event:
-            case ProseStarted() | CodeStarted() | CallStarted() | ExecutionStarted():
+            case ProseStarted() | ThoughtStarted() | CodeStarted() | CallStarted() | ExecutionStarted():
                 self._open.add(event.block_id)
-            case ProseFinished() | CodeFinished() | CallFinished() | ExecutionFinished():
+            case ProseFinished() | ThoughtFinished() | CodeFinished() | CallFinished() | ExecutionFinished():
                 self._open.discard(event.block_id)
             case TurnEnded() | SessionOpened():
                 self._open.intersection_update((_MODEL,))

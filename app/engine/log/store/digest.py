@@ -27,6 +27,8 @@ from oi_tui.app.engine.core.events import (
     ProseStarted,
     SessionOpened,
     SettingsChanged,
+    ThoughtFinished,
+    ThoughtGrew,
     TurnEnded,
     TurnStarted,
     UsageReported,
@@ -115,13 +117,14 @@ class Digest:
         self.cleared = False
         """Whether what was said before is forgotten."""
         self._prose: dict[str, _Growing] = {}
+        self._thoughts: dict[str, _Growing] = {}
         self._code: dict[str, _Growing] = {}
         self._runs: dict[str, _Run] = {}
 
     @property
     def is_settled(self) -> bool:
         """Whether nothing is half open: what comes next can be read without what came before."""
-        return not (self._prose or self._code or self._runs)
+        return not (self._prose or self._thoughts or self._code or self._runs)
 
     def take(self, seq: int, at: float, event: AnyEvent) -> None:
         """The next event, which is row `seq`."""
@@ -134,6 +137,10 @@ class Digest:
                 self._prose.setdefault(block_id, _Growing()).add(seq, text)
             case ProseFinished(block_id=block_id):
                 self._end_prose(block_id, seq, at)
+            case ThoughtGrew(block_id=block_id, text=text):
+                self._thoughts.setdefault(block_id, _Growing()).add(seq, text)
+            case ThoughtFinished(block_id=block_id):
+                self._end_thought(block_id)
             case CodeGrew(block_id=block_id, text=text) | CallGrew(block_id=block_id, text=text):
                 self._code.setdefault(block_id, _Growing()).add(seq, text)
             case CodeFinished(block_id=block_id, source=source) | CallFinished(block_id=block_id, source=source):
@@ -179,6 +186,13 @@ class Digest:
         if len(growing.seqs) > 1:
             self.merged.append(Merged(tuple(growing.seqs), ProseGrew(block_id=block_id, text=text)))
         self._find("answer", block_id, seq, at, text)
+
+    def _end_thought(self, block_id: str) -> None:
+        """It is kept, and not searched: nobody said it."""
+        growing = self._thoughts.pop(block_id, None)
+        if growing is not None and len(growing.seqs) > 1:
+            text = "".join(growing.texts)
+            self.merged.append(Merged(tuple(growing.seqs), ThoughtGrew(block_id=block_id, text=text)))
 
     def _end_code(self, block_id: str) -> None:
         """The whole source follows in `CodeFinished`, in place of its pieces."""
@@ -241,6 +255,7 @@ class Digest:
         self.cleared = True
         self.texts.clear()
         self._prose.clear()
+        self._thoughts.clear()
         self._code.clear()
         self._runs.clear()
 
@@ -248,6 +263,8 @@ class Digest:
         """What was begun and never ended is over."""
         for block_id in tuple(self._prose):
             self._end_prose(block_id, seq, at)
+        for block_id in tuple(self._thoughts):
+            self._end_thought(block_id)
         for block_id, growing in tuple(self._code.items()):
             self._find("code", block_id, seq, at, "".join(growing.texts))
         self._code.clear()
