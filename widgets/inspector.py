@@ -85,6 +85,8 @@ class Inspector(Vertical):
         """A longer look at this variable is wanted; the answer goes to `show_seen`."""
 
         name: str
+        anew: bool = False
+        """The person asked now, and did not before."""
 
     class Closed(Message):
         """The panel is not wanted any more."""
@@ -212,7 +214,7 @@ class Inspector(Vertical):
             self._peeked = entry.variable.name
             self.query_one("#inspector-peek > Static", Words).update("…")
             self._show_peek()
-        self.post_message(self.PeekRequested(self._peeked))
+        self.post_message(self.PeekRequested(self._peeked, anew=True))
 
     def _entry(self) -> VariableEntry | None:
         """The row under the cursor."""

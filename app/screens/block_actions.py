@@ -31,7 +31,7 @@ from oi_tui.app.screens.picture_viewer import NoPictureViewer, open_picture
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import REMOTE_LIMIT, SaveAsScreen, SaveFailed, read_bounded, save
-from oi_tui.app.screens.viewer import ViewerScreen
+from oi_tui.app.screens.viewer import ViewerContent, ViewerScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea
@@ -131,9 +131,13 @@ class BlockActions:
         if isinstance(form.content, PictureFile):
             self._show_picture(form.content)
             return
+        self.show(form.content)
+
+    def show(self, content: ViewerContent) -> None:
+        """On the whole screen."""
         assert self.palette is not None
         try:
-            screen = ViewerScreen(form.content, self.palette, self._folder, editor=self._editor)
+            screen = ViewerScreen(content, self.palette, self._folder, editor=self._editor)
         except CannotRead as error:
             self._tell(str(error), warning=True)
             return

@@ -55,7 +55,7 @@ class Parts:
             pane,
             ApprovalPanel(arming=arming, id="approval"),
             QuestionPanel(arming=arming, id="question"),
-            VariablesPanel(bridge, id="variables"),
+            VariablesPanel(bridge, pane, id="variables"),
             SessionsPanel(bridge, preview, pane, id="sessions"),
             preview,
             Recall(prompt, bridge),

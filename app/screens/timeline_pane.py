@@ -9,10 +9,12 @@ from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.app.screens.bottom import Bottom
+from oi_tui.app.screens.viewer import TableContent
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.graphics import Graphics
+from oi_tui.widgets.timeline.table_data import TableData
 from oi_tui.widgets.timeline.view import Timeline
 
 
@@ -69,6 +71,10 @@ class TimelinePane(Vertical):
         self.timeline.search("")
         self.timeline.focus()
         return True
+
+    def show_table(self, title: str, table: TableData) -> None:
+        """A table that is in no block, on the whole screen."""
+        self._actions.show(TableContent(title, table))
 
     def rebuild(self) -> None:
         """Let the person choose runs to repeat."""

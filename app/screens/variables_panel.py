@@ -2,18 +2,26 @@
 
 from textual import on
 
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.protocol import VariableSeen
 from oi_tui.app.engine.core.verbs import Peek
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
+from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.widgets.inspector import Inspector
+from oi_tui.widgets.timeline.table_data import TABLE_MIME_TYPE, table_of
 
 
 class VariablesPanel(Inspector):
     """Closed at first. The kernel is looked into only while it is open."""
 
-    def __init__(self, bridge: Bridge, *, id: str | None = None) -> None:
+    def __init__(self, bridge: Bridge, pane: TimelinePane, *, id: str | None = None) -> None:
+        """A table opens as those of `pane` do."""
         super().__init__(id=id)
         self._bridge = bridge
+        self._pane = pane
+        self._opening = ""
+        """Name that a table is to be opened of, if it is one."""
         self.display = False
 
     def toggle(self) -> None:
@@ -35,4 +43,12 @@ class VariablesPanel(Inspector):
 
     def on_inspector_peek_requested(self, event: Inspector.PeekRequested) -> None:
         event.stop()
+        self._opening = event.name if event.anew else ""
         self._bridge.send(Peek(name=event.name))
+
+    def show_detail(self, seen: VariableSeen) -> None:
+        """A frame opens in the table viewer when the person asked for it; the few lines stay for later."""
+        super().show_detail(seen)
+        wanted, self._opening = seen.name == self._opening and self.screen.is_current, ""
+        if wanted and (table := table_of(RichOutput(data={TABLE_MIME_TYPE: seen.table}))) is not None:
+            self._pane.show_table(f"{seen.name} · variable", table)

@@ -27,7 +27,7 @@ def started(terminal: Start, bare_command: list[str], clean_env: dict[str, str],
         settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_text(f'[screen]\nimages = "{images}"\n', encoding="utf-8")
         shown = terminal(bare_command, env=env, cwd=folder, columns=80, rows=24, timeout=40)
-        shown.wait_for("esc without a model")
+        shown.wait_for("esc skip")
         shown.send("\x1b")
         shown.wait_for(READY)
         return shown

@@ -137,6 +137,7 @@ frame = pd.DataFrame({"a": np.arange(1_000_000), "b": 1.5, "when": pd.Timestamp(
 series, scalar = frame["a"], np.float64(2.5)
 masked = np.ma.array([1, 2], mask=[0, 1])
 objects = np.array([object(), None])
+strange = pd.DataFrame({"a": ["text", object()]})
 """
     await collect(python, source)
     found = await listing(python)
@@ -151,6 +152,9 @@ objects = np.array([object(), None])
     assert row(found, "scalar").peek == "2.5"
     assert (row(found, "masked").type, row(found, "masked").shape) == ("MaskedArray", "2")
     assert row(found, "objects").peek == "object [<object>, None]"
+    seen, strange = await python.peek("frame"), await python.peek("strange")  # type: ignore[attr-defined]
+    assert (seen.table["rows"], len(seen.table["head"]), seen.table["head"][1][:2]) == (1_000_000, 500, ["1", "1"])
+    assert strange.table is None  # to write that cell out would run its own code
 
 
 # -- what a run did

@@ -91,6 +91,18 @@ async def test_tab_leads_into_the_longer_look_and_closing_leads_back_to_the_prom
         stage.engine.reply(VariableSeen(language="python", name="df", text="the first rows"))
         await stage.until(lambda: "the first rows" in stage.seen)
 
+        table = {"index": [["", "int64", True]], "columns": [["a", "int64", True]], "head": [["0", "77"]], "tail": []}
+        seen = VariableSeen(language="python", name="df", text="few", table={**table, "rows": 1, "width": 1})
+        stage.engine.reply(seen)  # not asked for by the person: told anew after a run
+        await stage.settle()
+        assert stage.app.screen is stage.app.chat
+        await stage.pilot.press("enter")
+        stage.engine.reply(seen)
+        await stage.until(lambda: stage.app.screen is not stage.app.chat)
+        assert "77" in stage.seen
+        await stage.pilot.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.app.chat)
+
         await stage.pilot.press("tab")
         assert narrow(stage.app.focused, Widget).id == "inspector-peek"
         await stage.pilot.press("tab")

@@ -7,7 +7,7 @@ may be open in one engine: verbs and replies about one say which. See README.md 
 """
 
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -178,6 +178,8 @@ class VariableSeen(SessionReply, frozen=True, kw_only=True, tag=True):
     """`gone`: there is no such variable any more."""
     text: str = ""
     """A few lines; "" where more could only be known by running code of the value's own."""
+    table: Any = None
+    """Of a frame: JSON as of one that is shown, which whoever draws it has to check."""
 
 
 class SessionsFound(Value, frozen=True, kw_only=True, tag=True):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # in the kernel they are there, from the text before
-    from oi_tui.app.engine.kernels.in_kernel_look import detail_of, listing_row
+    from oi_tui.app.engine.kernels.in_kernel_look import detail_of, has_plain_cells, is_part, listing_row
 
 TIME = 0.020
 """Seconds that a listing may take; looked at between two names."""
@@ -23,6 +23,9 @@ NAMES = 200
 
 REMEMBERED = 50_000
 """Names in the namespace up to which we know at the next listing which are new."""
+
+TABLE_TYPE = "application/vnd.oi-tui.table+json"
+"""What `in_kernel_tables.py` makes of a frame."""
 
 NAME = 100
 """Characters of a name; longer ones are left out."""
@@ -79,6 +82,14 @@ class Variables:
             return None
         return detail_of(value)
 
+    def table(self, name: str, formatters: dict[str, Any]) -> Any:
+        """What a pandas frame is as a table, None where another one's code would run for that."""
+        value = self._value(name)
+        make = formatters.get(TABLE_TYPE)
+        if make is None or not self._is_variable(name, value) or not is_part("pandas", type(value), "DataFrame"):
+            return None
+        return make(value) if has_plain_cells(value) else None
+
     def _visible(self, names: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         """Each variable once; what is none is passed as MISSING, so that time is looked at there as well."""
         seen: set[str] = set()
@@ -124,7 +135,8 @@ def install_inspection() -> None:
         kernel.session.send(stream, "oi_tui_variables_reply", content, parent, ident)
 
     def peek(stream: Any, ident: Any, parent: dict[str, Any]) -> None:
-        content = {"text": variables.detail(parent["content"]["name"])}
+        name = parent["content"]["name"]
+        content = {"text": variables.detail(name), "table": variables.table(name, shell.display_formatter.formatters)}
         kernel.session.send(stream, "oi_tui_peek_reply", content, parent, ident)
 
     kernel.shell_handlers |= {"oi_tui_variables": listing, "oi_tui_peek": peek}

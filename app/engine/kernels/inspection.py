@@ -11,6 +11,7 @@ import msgspec
 from oi_tui.app.engine.core.encoding import expressible
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.core.variable import Variable
+from oi_tui.app.engine.kernels.json_cleaner import clean_json
 
 ANSWER = 1.0
 """Seconds after which no answer is expected any more; asking takes no more than 0.02 of the kernel's time."""
@@ -71,6 +72,8 @@ class VariableDetail(Value, frozen=True, kw_only=True):
 
     text: str | None
     """None: there is no such variable."""
+    table: Any = None
+    """Of a frame, as `in_kernel_tables.py` tells of one that is shown."""
 
 
 class NameRow(Value, frozen=True, kw_only=True):
@@ -130,8 +133,9 @@ async def read_detail(answer: PendingReply | None, *, within: float = ANSWER) ->
     except (TimeoutError, msgspec.ValidationError):
         return None
     if found.text is None:
-        return found
-    return VariableDetail(text=expressible("\n".join(found.text[:TEXT].split("\n")[:LINES])))
+        return VariableDetail(text=None)
+    text = expressible("\n".join(found.text[:TEXT].split("\n")[:LINES]))
+    return VariableDetail(text=text, table=clean_json(found.table))
 
 
 async def read_names(answer: PendingReply | None, before: int, *, within: float = ANSWER) -> CodeNames | None:

@@ -108,7 +108,8 @@ class VariableInspector:
             if seen is None:
                 self._tell(told(telling="silent"))
             else:
-                self._tell(told(telling="gone" if seen.text is None else "told", text=seen.text or ""))
+                telling: Telling = "gone" if seen.text is None else "told"
+                self._tell(told(telling=telling, text=seen.text or "", table=seen.table))
 
         self._ask(asked.peek(name), tell)
 
