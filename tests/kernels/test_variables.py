@@ -152,7 +152,10 @@ strange = pd.DataFrame({"a": ["text", object()]})
     assert row(found, "scalar").peek == "2.5"
     assert (row(found, "masked").type, row(found, "masked").shape) == ("MaskedArray", "2")
     assert row(found, "objects").peek == "object [<object>, None]"
-    seen, strange = await python.peek("frame"), await python.peek("strange")  # type: ignore[attr-defined]
+    assert isinstance(python, JupyterKernel)
+    seen, strange = await python.peek("frame"), await python.peek("strange")
+    assert seen is not None
+    assert strange is not None
     assert (seen.table["rows"], len(seen.table["head"]), seen.table["head"][1][:2]) == (1_000_000, 500, ["1", "1"])
     assert strange.table is None  # to write that cell out would run its own code
 

@@ -31,9 +31,6 @@ ITEMS, DEEPER = 200, 40
 FULL, SAMPLE = 16_384, 256
 """Bytes up to which all of an array is compared, and elements that are beyond."""
 
-TABLE_ENDS, WIDEST_TABLE = 550, 100
-"""Rows of each end whose cells are looked at before a table is made of a frame, and columns at most."""
-
 WIDE = 16
 """Columns of a table that are compared."""
 
@@ -143,22 +140,6 @@ def array(value: Any) -> ValueLook:
         first = value.flat[:6].tolist() if value.size else []
         peek = f" {render_value(first, PEEK)[:-1]}, …]" if value.size > 6 else f" {render_value(first, PEEK)}"
     return ValueLook("×".join(map(str, shape)), int(size), f"{dtype.name}{peek}", hash((id(value), shape, values)))
-
-
-def has_plain_cells(frame: Any) -> bool:
-    """Whether a pandas frame can be written out without running anybody's code: kinds of numpy, texts and numbers."""
-    if frame.shape[1] > WIDEST_TABLE or frame.index.nlevels > 1 or frame.columns.nlevels > 1:
-        return False
-    columns = [frame.index, frame.columns, *(frame.iloc[:, at] for at in range(frame.shape[1]))]
-    for column in columns:
-        kind = column.dtype
-        if type(kind).__module__.partition(".")[0] not in ("numpy", "pandas"):
-            return False
-        if getattr(kind, "kind", "O") == "O":
-            cells = itertools.chain(column[:TABLE_ENDS], column[-TABLE_ENDS:])
-            if not all(type(cell) in (str, int, float, bool, type(None)) for cell in cells):
-                return False
-    return True
 
 
 def look_at_table(value: Any) -> ValueLook:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # in the kernel they are there, from the text before
-    from oi_tui.app.engine.kernels.in_kernel_look import detail_of, has_plain_cells, is_part, listing_row
+    from oi_tui.app.engine.kernels.in_kernel_look import detail_of, is_part, listing_row
 
 TIME = 0.020
 """Seconds that a listing may take; looked at between two names."""
@@ -26,6 +26,9 @@ REMEMBERED = 50_000
 
 TABLE_TYPE = "application/vnd.oi-tui.table+json"
 """What `in_kernel_tables.py` makes of a frame."""
+
+TABLE_ENDS, WIDEST_TABLE = 550, 100
+"""Rows of each end whose cells are looked at before a table is made of a frame, and columns at most."""
 
 NAME = 100
 """Characters of a name; longer ones are left out."""
@@ -119,6 +122,22 @@ class Variables:
             module = vars(type)["__module__"].__get__(value)
             return type(module) is str and module == "__main__"
         return not issubclass(kind, types.ModuleType | types.BuiltinFunctionType)
+
+
+def has_plain_cells(frame: Any) -> bool:
+    """Whether a pandas frame can be written out without running anybody's code: kinds of numpy, texts and numbers."""
+    if frame.shape[1] > WIDEST_TABLE or frame.index.nlevels > 1 or frame.columns.nlevels > 1:
+        return False
+    columns = [frame.index, frame.columns, *(frame.iloc[:, at] for at in range(frame.shape[1]))]
+    for column in columns:
+        kind = column.dtype
+        if type(kind).__module__.partition(".")[0] not in ("numpy", "pandas"):
+            return False
+        if getattr(kind, "kind", "O") == "O":
+            cells = itertools.chain(column[:TABLE_ENDS], column[-TABLE_ENDS:])
+            if not all(type(cell) in (str, int, float, bool, type(None)) for cell in cells):
+                return False
+    return True
 
 
 def install_inspection() -> None:
