@@ -19,7 +19,7 @@ from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RejoinableKernel, RunResult, ServerFile, in_block
-from oi_tui.app.engine.kernels.inspection import Listing, VariableDetail, VariableRow
+from oi_tui.app.engine.kernels.inspection import CodeNames, Listing, VariableDetail, VariableRow
 
 ScriptedAnswer = str | Sequence[Delta | ModelError | asyncio.Event]
 """A scripted answer: text (cut into pieces of `chunk` characters), or deltas, errors to raise, events to wait for."""
@@ -229,6 +229,9 @@ class FakeKernel:
     def peek(self, name: str) -> Awaitable[VariableDetail | None]:
         self.asked.append(name)
         return self._answer(VariableDetail(text=self.holds.get(name)))
+
+    def names(self, source: str, place: int) -> Awaitable[CodeNames | None]:
+        return self._answer(None)
 
     def _answer(self, answer: ScriptItem) -> Awaitable[ScriptItem | None]:
         coming: asyncio.Future[ScriptItem | None] = asyncio.get_running_loop().create_future()
