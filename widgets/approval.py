@@ -29,11 +29,12 @@ from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.lettering import Words
-from oi_tui.widgets.stray_keys import StrayKeys
+from oi_tui.widgets.stray_keys import NOT_BY_ENTER, StrayKeys
 from oi_tui.widgets.timeline.source_view import SourceView
 
 _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "ctrl+up"})
 
+BY_NUMBER = "Press a number to approve, or esc. Enter never approves."
 UNSEEN = "Look at the end first: the end key shows it."
 
 
@@ -215,7 +216,7 @@ class ApprovalPanel(Widget, can_focus=True):
         if self.stage == "scope" and character is not None and character.isdigit() and self.arming.is_armed:
             return
         fate = self._stray.judge(event.key, character, armed=self.arming.is_armed)
-        self._said = fate.why
+        self._said = BY_NUMBER if self.stage == "scope" and fate.does != "write" else fate.why
         if fate.does == "write":
             self.arming.show()  # somebody is writing a sentence: its next letter must not decide
             self.post_message(self.WrittenOn(fate.text))
@@ -292,7 +293,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self.arming.look()
         if self.request is not None and self.armed != self.arming.is_armed:
             self.armed = self.arming.is_armed
-            self._said = "" if self.armed else self._said
+            self._said = "" if self.armed and self._said != NOT_BY_ENTER else self._said
             self._refresh()
 
     def _enter(self, stage: ApprovalStage, *, own_act: bool = False) -> None:
@@ -362,7 +363,7 @@ class ApprovalPanel(Widget, can_focus=True):
         if not width:
             return
         # Keys and title first; the note and the source share what is left.
-        others = sum(rows[name].plain.count("\n") + 1 for name in ("scopes", "said") if rows[name].plain)
+        others = sum(len(rows[name].wrap(width - 2)) for name in ("scopes", "said") if rows[name].plain)
         left = self._limit - 1 - len(self.query_one(KeyRow).rows(width - 2)) - (self.stage == "reason") - others
         left = max(2, left)
         view = self.query_one(SourceView)
