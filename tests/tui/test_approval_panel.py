@@ -132,9 +132,7 @@ async def test_V2_a_key_meant_for_something_else_puts_off_the_arming(play: Play,
         assert len(stage.engine.asked) == (0 if keys else 1)
 
 
-@pytest.mark.parametrize(
-    ("opens", "closes"), [(("f1",), "escape"), (("ctrl+p",), "escape"), (("ctrl+q",), "n")]
-)
+@pytest.mark.parametrize(("opens", "closes"), [(("f1",), "escape"), (("ctrl+p",), "escape"), (("ctrl+q",), "n")])
 async def test_V2_a_question_that_came_under_another_screen_is_armed_when_it_is_seen(
     play: Play, opens: tuple[str, ...], closes: str
 ) -> None:

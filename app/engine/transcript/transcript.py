@@ -263,17 +263,8 @@ class Transcript:
                 self.max_cost, self.max_tokens = event.max_cost, event.max_tokens
                 return ()
             case NoticeAdded():
-                return self._add(
-                    NoticeBlock(
-                        id=event.block_id,
-                        level=event.level,
-                        title=event.title,
-                        hint=event.hint,
-                        details=event.details,
-                        remedies=event.remedies,
-                        wait=event.wait,
-                    )
-                )
+                said = msgspec.structs.asdict(event)
+                return self._add(NoticeBlock(id=said.pop("block_id"), **said))
             case ConversationCleared():
                 self._blocks, self._displays, self._growing = [], {}, {}
                 self._index = BlockPlaces(self._blocks)
