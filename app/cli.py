@@ -29,7 +29,7 @@ from oi_tui.app.terminal.tty_prompt import TerminalAsker
 
 EXIT_CODES_HELP = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
-sandbox; 5 the session could not be read or written; 6 no embedded model; 7 something was refused, or stopped; 8 step
+sandbox; 5 the session could not be read or written; 6 no built-in model; 7 something was refused, or stopped; 8 step
 cap, budget, repetition or time limit; 130 interrupted."""
 
 TRUE = ("1", "true", "yes", "on")
@@ -93,33 +93,41 @@ class Program(click.Group):
             given = [other for other in others if not other.startswith("-")]
             path = name in TAKE_A_PATH and len(given) == 1 and os.path.exists(given[0])
             if slip or path or not others or others[0] in below:
-                raise click.UsageError(f"There is no command {word!r}: {name}? To ask a model that: oi-tui -- {word} …")
+                raise click.UsageError(
+                    f"There is no command {word!r}. Did you mean {name}? To ask a model: oi-tui -- {word} …"
+                )
 
 
 @click.group(cls=Program, epilog=EXIT_CODES_HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="oi-tui", prog_name="oi-tui")
 def program() -> None:
-    """The terminal home of a code-running language model.
+    """A language model writes code, you approve it, a Jupyter kernel runs it.
 
     \b
     oi-tui                    the full-screen app
-    oi-tui "PROMPT"           the same, the prompt already sent
+    oi-tui "PROMPT"           the same, with the prompt already sent
     oi-tui run "TASK"         one task without a screen
+    oi-tui help [TOPIC]       the guide
 
-    Options of `oi-tui app` (see `oi-tui app --help`) work without naming it.
+    \b
+    -m, --model NAME          choose a model
+    -c, --continue            continue the last session of this folder
+    --resume ID               continue any session
+    -y, --yes                 run code without asking, except destructive code
+    oi-tui app --help         all options of the app
     """
 
 
 @program.command()
 @click.argument("prompt", nargs=-1, type=words)
-@click.option("--continue", "-c", "go_on", is_flag=True, help="Go on with the session of this folder last used.")
+@click.option("--continue", "-c", "go_on", is_flag=True, help="Continue the last session of this folder.")
 @click.option(
     *("--resume", "resume"),
     type=words,
     is_flag=False,
     flag_value="",
     metavar="[ID|WORDS]",
-    help="Go on with the session with this id, or in which these words stand; without either, name some.",
+    help="Continue the session with this id, or the only one with these words; alone, list some.",
 )
 @click.option(
     *("--if-open", "elsewhere"),
@@ -127,8 +135,8 @@ def program() -> None:
     help="If another oi-tui has that session open: begin a new one, fork it, or look at it read-only.",
 )
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
-@click.option("--theme", type=words, metavar="NAME", help="Colours.")
-@click.option("--transcript", is_flag=True, help="Leave the transcript in the terminal, as plain text, at the end.")
+@click.option("--theme", type=words, metavar="NAME", help="Theme: harbour or harbour-light.")
+@click.option("--transcript", is_flag=True, help="Print the transcript as plain text at the end.")
 @common
 def app(
     flags: Flags,
@@ -140,7 +148,7 @@ def app(
     theme: str | None,
     transcript: bool,
 ) -> None:
-    """The full-screen app; with PROMPT, it is sent at once."""
+    """The full-screen app; sends PROMPT at once."""
     open_app(
         flags,
         prompt=" ".join(prompt),
@@ -156,8 +164,8 @@ def app(
 @program.command()
 @click.argument("task", nargs=-1, type=words)
 @click.option("--json", "as_json", is_flag=True, help="Print LMC chunks, one JSON object a line.")
-@click.option("--accept-download", is_flag=True, help="Download the embedded model if there is no other.")
-@click.option("--resume", type=words, metavar="ID|WORDS", help="Go on with a stored session.")
+@click.option("--accept-download", is_flag=True, help="Download the built-in model if there is no other.")
+@click.option("--resume", type=words, metavar="ID|WORDS", help="Continue a stored session.")
 @click.option(
     *("--if-open", "elsewhere"),
     type=click.Choice(["new", "fork"]),
@@ -179,7 +187,7 @@ def run(
     elsewhere: Literal["new", "fork"] | None,
     record: Path | None,
 ) -> None:
-    """Do TASK without a screen: the answer on stdout, what happens on stderr. Standard input is data."""
+    """Do TASK without a screen: the answer goes to stdout, progress to stderr. Standard input is data."""
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
     from oi_tui.app.commands.mentions import find_mentions
@@ -192,7 +200,7 @@ def run(
     text = " ".join(task)
     data = _read_piped()
     if not text and data is None:
-        raise SettingsError("There is nothing to do.", hint='Say what: oi-tui run "TASK".')
+        raise SettingsError("There is nothing to do.", hint='Give a task: oi-tui run "TASK".')
     accept = accept_download or os.environ.get("OI_TUI_ACCEPT_DOWNLOAD", "").lower() in TRUE
     asker = _asker()
     place = flags.workplace(can_ask=asker is not None)
@@ -245,11 +253,11 @@ def _require_sandbox(setup: Configure) -> None:
 
     found = try_sandbox(Path(setup.cwd), sandbox, sandbox.mode)
     if not found.works:
-        without = "To run code with all your rights instead: --sandbox danger-full-access."
+        without = "To run code with your full permissions instead: --sandbox danger-full-access."
         fix = found.fix.replace("\n", ". ").replace(":. ", ": ")
         raise KernelError(found.why, hint=f"{fix}. {without}" if fix else without)
     for gap in found.gaps:
-        echo(f"▪ The sandbox leaves something open here: {gap}.", err=True)
+        echo(f"▪ The sandbox has a gap here: {gap}.", err=True)
 
 
 def _with_data(task: str, data: bytes, setup: Configure) -> tuple[str, Configure]:

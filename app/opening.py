@@ -180,4 +180,4 @@ def tell_left_alive(session_id: str) -> None:
         name = f"{kernel.server}@{kernel.kernel_id[:SHORT_ID]}"
         named = not (kernel.foreign or "/" in kernel.server)
         end = f" To end it: oi-tui kernels stop {name}" if named else ""
-        echo(safe_text(f"▪ Its kernel goes on at {name}; --resume comes back to it.{end}"), err=True)
+        echo(safe_text(f"▪ Its kernel keeps running at {name}; --resume reconnects to it.{end}"), err=True)

@@ -143,7 +143,7 @@ class OiTui(TypingOrder):
         if self._workplace is None or len(self.screen_stack) > 1:
             return
         if self.chat.bridge.busy:
-            self.notify("Something runs. Escape interrupts it; then ask again.", severity="warning")
+            self.notify("Code is running. Escape interrupts it; then try again.", severity="warning")
             return
         place, before = self._workplace, self._workplace.setup
 

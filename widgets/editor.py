@@ -38,8 +38,8 @@ _SYNTAX = {
 def hidden_note(count: int) -> str:
     """What a person has to know of so many characters that are written out."""
     if count == 1:
-        return "1 hidden character is written as <U+…>. It runs as long as that stands there."
-    return f"{count:,} hidden characters are written as <U+…>. They run as long as that stands there."
+        return "1 hidden character is written as <U+…>. It runs as long as that text stays."
+    return f"{count:,} hidden characters are written as <U+…>. They run as long as that text stays."
 
 
 INDENT = 4

@@ -54,12 +54,12 @@ class Command(NamedTuple):
 
 
 APPROVAL_HELP: dict[str, str] = {
-    "ask": "You decide about all code before it runs",
-    "auto": "Code runs unasked, except what destroys something",
+    "ask": "You approve all code before it runs",
+    "auto": "Code runs without asking, except destructive code",
     "never": "No code runs",
 }
 _RULES = {
-    "allow": "Run it unasked: allow Shell(git log *)",
+    "allow": "Run it without asking: allow Shell(git log *)",
     "ask": "Ask each time: ask Shell(git push *)",
     "deny": "Never run it: deny Shell(rm *)",
 }
@@ -122,7 +122,7 @@ COMMANDS: tuple[Command, ...] = (
         verb=_use_model,
     ),
     Command(
-        "approve", "Approval mode", "Who decides about code: ask you, auto (what destroys nothing runs), never",
+        "approve", "Approval mode", "Approval mode: ask, auto (all but destructive code runs), never",
         slash="approve", argument="ask|auto|never", verb=_set_approval, choices=lambda: APPROVAL_HELP,
     ),
     Command(
@@ -134,15 +134,15 @@ COMMANDS: tuple[Command, ...] = (
         argument="allow|ask|deny RULE", verb=_add_rule, choices=lambda: _RULES,
     ),
     Command(
-        "restart", "Restart the kernels", "Fresh kernels: variables are lost, the conversation stays", slash="restart",
+        "restart", "Restart the kernels", "New kernels: variables are lost, the conversation stays", slash="restart",
         argument="[LANGUAGE]", verb=lambda argument: Restart(language=argument or None),
     ),
     Command(
-        "kernel", "Choose a kernel", "Run Python code in another environment or on a server; alone, all there is",
+        "kernel", "Choose a kernel", "Run Python in another environment or on a server; alone, list all",
         slash="kernel", argument="[NAME [yes]]", verb=_use_kernel,
     ),
     Command(
-        "rebuild", "Rebuild variables", "Run chosen code of this session again, in fresh kernels", slash="rebuild",
+        "rebuild", "Rebuild variables", "Run chosen cells of this session again, in new kernels", slash="rebuild",
         action="screen.part('rebuild')",
     ),
     Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
@@ -209,7 +209,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),
     Command(
-        "quit", "Quit", "Save and leave; asks first when something runs", key="ctrl+q", slash="quit", action="app.quit"
+        "quit", "Quit", "Save and quit; asks when something runs", key="ctrl+q", slash="quit", action="app.quit"
     ),
 )  # fmt: skip
 

@@ -31,7 +31,7 @@ FolderChoice = Literal["trust", "look", "open"]
 """Trust it; only look; trust it and do without a sandbox."""
 
 
-LOCK = "files and network are held; .git and .env of this folder are not protected"
+LOCK = "protects files elsewhere and the network, not .git and .env of this folder"
 """What code is held by where the weaker lock was chosen."""
 
 
@@ -85,7 +85,7 @@ class Workplace:
         what = " and ".join(self._changed)
         if any(getattr(self.decision, name) for name in self._changed):
             return f"The {what} of this folder changed since you trusted it."
-        return f"The {what} of this folder were not there, or not noted, when you trusted it."
+        return f"The {what} of this folder did not exist, or were not recorded, when you trusted it."
 
     @property
     def is_remembered(self) -> bool:
@@ -127,15 +127,15 @@ class Workplace:
         mode = self.settings.sandbox.mode
         said: list[str] = []
         if self.is_above_home and mode == "workspace-write":
-            said.append(f"{where} holds your home folder: code could change nearly everything of yours.")
+            said.append(f"{where} contains your home folder: code could change nearly all your files.")
         if decision is None and has_folder_content(where):
-            said.append(f"{where} is not trusted: of its own rules those count that forbid. “oi-tui trust” trusts it.")
+            said.append(f"{where} is not trusted: its rules can only forbid. “oi-tui trust” trusts it.")
         elif decision is not None and not decision.trusted:
-            said.append(f"{where} is only looked at: nothing is written, and nothing runs unasked. See “oi-tui trust”.")
+            said.append(f"{where} is read-only: code writes nothing and needs approval. See “oi-tui trust”.")
         if self.change:
-            said.append(f"{self.change} Of its own rules those count that forbid, until you look: “oi-tui trust”.")
+            said.append(f"{self.change} Until you look, its rules can only forbid: “oi-tui trust”.")
         if mode != "danger-full-access" and self.settings.sandbox.rung == "lock":
-            said.append(f"Locked in only, as was chosen: {LOCK}.")
+            said.append(f"A weaker lock instead of a sandbox, as you chose: {LOCK}.")
         if decision is not None and mode == decision.sandbox == "danger-full-access" and not self.mode_said:
-            said.append("No sandbox, as was chosen for this folder: code can do all that you can.")
+            said.append("No sandbox, as you chose for this folder: code has your full permissions.")
         return said

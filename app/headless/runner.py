@@ -249,10 +249,10 @@ class Headless:
             self._code = LocalModelError.exit_code
         if event.reason == "done" and self._refused:
             self._code = EXIT_CODES["refused"]
-            self._say(f"⊘ Not all was done: {safe_text(self._refused)}\n")
+            self._say(f"⊘ Not finished: {safe_text(self._refused)}\n")
         elif event.reason == "done" and self._overran:
             self._code = EXIT_CODES["step_cap"]
-            self._say("⊘ Not all was done: code reached its time limit.\n")
+            self._say("⊘ Not finished: code reached its time limit.\n")
         if event.reason != "done":
             self._say(f"⊘ {event.detail or event.reason}\n")
         if event.reason == "done" and not self._is_already_shown() and (answer := self.final_answer()):
@@ -322,7 +322,9 @@ class Headless:
 
     async def _ask_input(self, request: InputRequested) -> None:
         assert self._asker is not None, "an engine that cannot ask does not"
-        line = await self._asker.line(f"[running code asks] {safe_text(request.prompt)}", password=request.password)
+        line = await self._asker.line(
+            f"[the code is waiting for input] {safe_text(request.prompt)}", password=request.password
+        )
         if line is None:
             await self._send(Interrupt())
         else:

@@ -26,8 +26,8 @@ async def may_leave(place: Widget, bridge: Bridge) -> bool:
         return True
     question = ConfirmScreen(
         "Something is still running.",
-        "It is broken off when another session is opened. What there is so far is kept.",
-        yes="break it off",
+        "Opening another session interrupts it. What it printed so far is kept.",
+        yes="interrupt it",
         no="stay",
     )
     yes: bool | None = await place.app.push_screen_wait(question)

@@ -76,7 +76,7 @@ class FolderScreen(Screen[FolderChoice | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "mark('trust')", "Trust"),
         Binding("o", "mark('look')", "Only look"),
-        Binding("w", "mark('open')", "Without a sandbox"),
+        Binding("w", "mark('open')", "No sandbox"),
         Hint("escape,q,b", "dismiss(None)", "back"),
         Hint("pagedown,space", "scroll_findings(1)", "more of what was found", short="more", priority=True),
         Binding("pageup", "scroll_findings(-1)", "Back in what was found", priority=True),
@@ -210,7 +210,7 @@ class FolderScreen(Screen[FolderChoice | None]):
             return
         choice, found = self._offers[event.option_index].id, self._found
         if choice == "trust" and self._has_unread():
-            self._complain("Read to the end first what would count: page down.")
+            self._complain("Read the list to its end first: page down.")
             return
         if choice is not None and found is not None:
             try:

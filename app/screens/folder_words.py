@@ -32,7 +32,7 @@ class Offer(NamedTuple):
 def folder_title(place: Workplace, *, again: bool) -> str:
     """The question that the folder screen puts."""
     where = _short(place.folder)
-    return f"What holds in {where}" if again else f"Work in {where}?"
+    return f"Sandbox and trust for {where}" if again else f"Trust {where}?"
 
 
 def _short(folder: Path) -> str:
@@ -48,15 +48,15 @@ def introduction(place: Workplace, *, again: bool) -> Content:
     if again:
         lines[0] = f"{_decision_text(place)} {lines[0]}"
     if place.change:
-        lines.append(f"{place.change} Look at what counts now before you trust it again.")
+        lines.append(f"{place.change} Look at what would apply before you trust it again.")
     if place.is_above_home:
-        what = "This is your home folder" if place.is_home else "This folder holds your home folder"
-        warning = f"{what}: code could change nearly everything of yours, and only well-known secrets are hidden."
-        lines.append(f"{warning} A folder of its own is safer.")
+        what = "This is your home folder" if place.is_home else "This folder contains your home folder"
+        warning = f"{what}: code could change nearly all your files, and only well-known secrets are hidden."
+        lines.append(f"{warning} A separate folder is safer.")
     if not place.is_remembered:
-        lines.append("What you choose here holds this time only.")
+        lines.append("This choice is not remembered.")
     if again:
-        lines.append("Another choice starts the kernels anew: their variables are lost, the conversation stays.")
+        lines.append("Another choice restarts the kernels: variables are lost, the conversation stays.")
     return lettering(
         lines[0], *((f"\n{line}", "$warning" if index == 0 else "") for index, line in enumerate(lines[1:]))
     )
@@ -64,20 +64,20 @@ def introduction(place: Workplace, *, again: bool) -> Content:
 
 def _decision_text(place: Workplace) -> str:
     if place.decision is None:
-        return "Nothing was decided about this folder."
-    return "You trust this folder." if place.decision.trusted else "This folder is only looked at."
+        return "There is no decision about this folder."
+    return "You trust this folder." if place.decision.trusted else "This folder is read-only."
 
 
 def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
     who = " Your settings say so." if said else ""
     if sandbox.mode == "danger-full-access":
-        return f"Code that runs here has no sandbox: it can do all that you can.{who}"
-    where = f"locked in only ({LOCK})" if sandbox.rung == "lock" else "in a sandbox"
+        return f"Code here has no sandbox: it has your full permissions.{who}"
+    where = f"with a weaker lock ({LOCK})" if sandbox.rung == "lock" else "in a sandbox"
     writes = "it writes nothing" if sandbox.mode == "read-only" else "it writes in this folder only"
-    more = f" (and in {len(sandbox.writable)} more that your settings name)" if sandbox.writable else ""
+    more = f" (and in {len(sandbox.writable)} more from your settings)" if sandbox.writable else ""
     reaches = {
         "none": "reaches no network",
-        "hosts": f"reaches {len(sandbox.hosts)} hosts that your settings name",
+        "hosts": f"reaches {len(sandbox.hosts)} hosts from your settings",
         "full": "reaches the network",
     }[sandbox.network]
     lost = "What it writes to /tmp or your home folder is gone when its kernel ends."
@@ -87,46 +87,46 @@ def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
 def sandbox_trial(place: Workplace, found: FolderCheck | None) -> Content:
     """Whether the sandbox works."""
     if found is None:
-        return lettering(("… the sandbox is being tried", "$dim"))
+        return lettering(("… testing the sandbox", "$dim"))
     if found.writing.rung == "lock":
         return lettering(("✓ ", "$ok"), "the lock works: its self-test passed just now; it is weaker than a sandbox")
     if found.writing.works:
         lines = [lettering(("✓ ", "$ok"), "the sandbox works: its self-test passed just now")]
-        lines += [lettering(("! ", "$warning"), f"left open: {gap}") for gap in found.writing.gaps]
+        lines += [lettering(("! ", "$warning"), f"gap: {gap}") for gap in found.writing.gaps]
         return Content("\n").join(lines)
     fix = f"\n{visible_text(found.writing.fix).text}" if found.writing.fix else ""
     lines = [lettering(("✗ ", "$error"), visible_text(found.writing.why).text, (fix, "$text"))]
     if found.reading.works:
-        lines.append(lettering(("✓ ", "$ok"), "a sandbox in which nothing may be written works"))
+        lines.append(lettering(("✓ ", "$ok"), "a read-only sandbox works"))
     return Content("\n").join(lines)
 
 
 def findings(brought: FolderContent | None) -> Content:
     """What the folder would bring, the rules that allow first and word for word."""
     if brought is None:
-        return lettering(("… looking at what the folder brings along", "$dim"))
+        return lettering(("… reading the rules and settings of the folder", "$dim"))
     lines: list[Content] = []
     if brought.wrong:
         lines.append(lettering(("✗ ", "$error"), visible_text(brought.wrong).text))
-        lines.append(lettering((f"{INDENT}Nothing of the folder can count as long as that is so.", "$dim")))
+        lines.append(lettering((f"{INDENT}Until this is fixed, folder settings are ignored.", "$dim")))
     allowed = [rule for rule in brought.rules if rule.verdict == "allow"]
     stricter = [rule for rule in brought.rules if rule.verdict != "allow"]
     wishes = list(brought.wishes.items())
     if allowed or stricter or wishes:
-        lines.append(lettering("If you trust it, this counts here:"))
-    lines += [_line("runs without a question", rule.text, style="$warning") for rule in allowed]
-    lines += [_line("denied" if rule.verdict == "deny" else "always asked about", rule.text) for rule in stricter]
+        lines.append(lettering("If you trust it, this applies here:"))
+    lines += [_line("runs without asking", rule.text, style="$warning") for rule in allowed]
+    lines += [_line("denied" if rule.verdict == "deny" else "always asks", rule.text) for rule in stricter]
     lines += [_line("set", f"{name} = {value}") for name, value in wishes]
     if not lines:
-        lines.append(lettering("It brings no rules or settings for this program along."))
+        lines.append(lettering("This folder has no oi-tui rules or settings."))
     if brought.environment and not brought.wrong:
         text = visible_text(brought.environment).text
         lines.append(
-            lettering((f"If you trust it, code would run in its {text}, unless you chose another one.", "$warning"))
+            lettering((f"If you trust it, code runs in its {text}, unless you chose another one.", "$warning"))
         )
     if brought.others:
         names = ", ".join(brought.others)
-        lines.append(lettering((f"Also there, and not read by this program: {names}", "$dim")))
+        lines.append(lettering((f"Also here, but not read by oi-tui: {names}", "$dim")))
     return Content("\n").join(lines)
 
 
@@ -144,27 +144,27 @@ def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -
     usable = found is not None and not found.brought.wrong
     works = found is not None and found.writing.works
     looks = found is None or found.reading.works
-    counts = "; its own rules count" if found is not None and _brings(found.brought) else ""
+    counts = "; its own rules apply" if found is not None and _brings(found.brought) else ""
     mode = place.requested_settings.sandbox.mode
     open_already = place.mode_said and mode == "danger-full-access"
     trusted = {
-        "read-only": f"code writes nothing{counts}",
-        "workspace-write": f"code may write in it{counts}",
-        "danger-full-access": f"code can do all that you can{counts}",
+        "read-only": f"code can read but not write{counts}",
+        "workspace-write": f"code can write here{counts}",
+        "danger-full-access": f"code has your full permissions{counts}",
     }[mode if place.mode_said else stricter_sandbox(mode, "workspace-write")]
     if known and not usable:
-        trusted = "what it brings along is wrong"
+        trusted = "its rules or settings are wrong"
     elif known and not works and not open_already:
         trusted = "needs the sandbox"
     made = [Offer("trust", "Trust this folder", trusted, usable and (works or open_already), open_already)]
     if not looks:
-        made.append(Offer("look", "Only talk", "no code runs here; nothing of the folder counts"))
+        made.append(Offer("look", "No code", "no code runs here; folder settings are ignored"))
     else:
-        made.append(Offer("look", "Only look", "code may read; nothing of the folder counts", known))
+        made.append(Offer("look", "Read-only", "code can read but not write; folder settings are ignored", known))
     if not place.mode_said:
-        lasting = "; remembered" if place.is_remembered else ""
-        made.append(Offer("open", "Without a sandbox", f"code can do all that you can{lasting}", usable, True))
-    made.append(Offer(None, "Back", "everything stays as it is") if again else Offer(None, "Quit", "nothing is run"))
+        lasting = " (remembered)" if place.is_remembered else ""
+        made.append(Offer("open", "No sandbox", f"code has your full permissions{lasting}", usable, True))
+    made.append(Offer(None, "Back", "everything stays as it is") if again else Offer(None, "Quit", "nothing runs"))
     return made
 
 

@@ -29,10 +29,9 @@ _GROUPS: dict[ChoiceKind, str] = {
     "server": "Jupyter servers",
     "kernelspec": "Also here, by the label of a fence (beside Python)",
 }
-_COST = "A switch starts a fresh kernel: variables are gone, the conversation stays."
+_COST = "A switch starts a new kernel: variables are lost, the conversation stays."
 _GOES_ON = (
-    "A switch goes on in that kernel, with the variables that it has; those of the kernel before are gone, the "
-    "conversation stays."
+    "A switch attaches to that kernel and its variables; those of the kernel before are lost, the conversation stays."
 )
 _FAR = "On another machine: no sandbox of ours is there, and none of your files."
 
@@ -237,7 +236,7 @@ class KernelScreen(PickScreen[KernelWish | None]):
             parts.append(lettering("In use. Enter and Escape keep it; /restart starts it afresh."))
         elif not choice.is_language:
             cost = _GOES_ON if choice.kind == "running" else _COST
-            asks = "You are asked first. " if self._busy() or choice.costs else ""
+            asks = "oi-tui asks before it does so. " if self._busy() or choice.costs else ""
             parts.append(lettering(asks + cost))
         return Content("\n").join(parts)
 

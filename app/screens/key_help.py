@@ -115,8 +115,6 @@ def keys_of_place(screen: Screen[Any]) -> tuple[HelpSection, ...]:
 
 
 def _task_row(text: str, owner: type[DOMNode] | None, name: str) -> HelpRow:
-    if name == "palette":
-        return HelpRow("ctrl+p", "", text)  # Textual's own
     if owner is None:
         row = {row.id: row for row in COMMANDS}[name]
         return HelpRow(_spell_keys(row.key), f"/{row.slash}" if row.slash and not row.key else "", text)

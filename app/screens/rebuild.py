@@ -20,8 +20,8 @@ from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.timeline.source_view import SourceView
 
 LEAD = (
-    "In fresh kernels, in this order, up to the first that fails. What comes out is compared with what is on record; "
-    "the record stays as it is."
+    "In new kernels, in this order, up to the first that fails. Outputs are compared with the saved ones; "
+    "the session is not changed."
 )
 
 WIDE = 200

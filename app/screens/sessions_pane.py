@@ -261,7 +261,7 @@ class SessionsPanel(Vertical):
             edit = EditSession(session_id=record.id, archived=not record.archived)
             undo = EditSession(session_id=record.id, archived=record.archived)
             self._changes.ask(
-                edit, undo, f"{name} {'was taken back' if record.archived else 'was put away: A shows it'}"
+                edit, undo, f"{name} {'was unarchived' if record.archived else 'was archived: A shows it'}"
             )
         elif record.id == self._bridge.transcript.session_id:
             self._panel.say(_IS_OPEN)

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def audit() -> None:
-    """What was decided and run, session by session."""
+    """The audit log: what was decided and run, session by session."""
 
 
 @audit.command("show")
 @click.argument("session", required=False, type=words)
-@click.option("--json", "as_json", is_flag=True, help="The lines of the log as they are, one JSON object each.")
+@click.option("--json", "as_json", is_flag=True, help="Print the log lines as they are, one JSON object each.")
 def audit_show(session: str | None, as_json: bool) -> None:
-    """The log of SESSION (by the beginning of its id), of the newest one without it."""
+    """Print the log of SESSION (the beginning of its id); without it, of the newest session."""
     import datetime
 
     from oi_tui.app.engine.log.audit.account import in_words
@@ -54,12 +54,12 @@ def audit_show(session: str | None, as_json: bool) -> None:
 
 @audit.command("verify")
 @click.argument("session", required=False, type=words)
-@click.option("--all", "everything", is_flag=True, help="All of them: the same as without SESSION.")
+@click.option("--all", "everything", is_flag=True, help="All sessions: the same as without SESSION.")
 def audit_verify(session: str | None, everything: bool) -> None:
-    """Whether the log of SESSION (without it, each there is or was) is as it was written. Exit code 0: yes; 1: no.
+    """Verify that the log of SESSION (without it, every log) is as it was written. Exit code 0: yes; 1: no.
 
-    Noticed are lines that were changed, taken out, put in or moved, an end that was cut off, and a session whose code
-    is not what ran. Not noticed is somebody with your rights who wrote all the files anew.
+    Finds lines that were changed, removed, added or moved, an end that was cut off, and a session whose code is not
+    what ran. Does not find somebody with your permissions who wrote all the files anew.
     """
     from oi_tui.app.engine.files.paths import audit_dir
     from oi_tui.app.engine.log.audit.account import verdict_in_words
@@ -107,7 +107,7 @@ def _choose_log(session: str | None) -> Path:
 
     there = logs(audit_dir())
     if not there:
-        raise AuditError(f"There is no audit log in {audit_dir()} yet.", hint="One is begun when something runs.")
+        raise AuditError(f"There is no audit log in {audit_dir()} yet.", hint="The first run starts one.")
     if session is None:
         return max(there, key=lambda path: path.stat().st_mtime)
     found = [path for path in there if session and session_of(path).startswith(session)]

@@ -23,13 +23,13 @@ TRIAL = "print(6 * 7)"
 
 @click.group()
 def kernels() -> None:
-    """Where Python code can run: environments here, Jupyter servers and gateways."""
+    """Kernels: Python environments here, Jupyter servers and gateways."""
 
 
 @kernels.command("list")
 @click.argument("server", default="", type=words)
 def kernels_list(server: str) -> None:
-    """Environments of this machine, and servers that were added; or what is on one of these."""
+    """List environments of this machine and added servers; or the kernels of one server."""
     from oi_tui.app.engine.core.kernel_choice import tell_choices
     from oi_tui.app.engine.kernels.pool import Kernels
 
@@ -51,12 +51,12 @@ def launch_here() -> "Launch":
 @kernels.command("add")
 @click.argument("name", type=words)
 @click.argument("url", type=words)
-@click.option("--kernelspec", default="python3", type=words, metavar="NAME", help="What to start. Default: python3.")
-@click.option("--python", default="", type=words, metavar="PATH", help="Of ssh://: a Python or environment there.")
+@click.option("--kernelspec", default="python3", type=words, metavar="NAME", help="Kernelspec. Default: python3.")
+@click.option("--python", default="", type=words, metavar="PATH", help="For ssh://: a Python or environment there.")
 @click.option("--token-variable", default="", type=words, metavar="VAR", help="Variable that holds the token.")
 @click.option("--token-stdin", is_flag=True, help="Read the token from stdin.")
-@click.option("--keep-in-file", is_flag=True, help="Without a keyring, keep it in a file that only you can read.")
-@click.option("--replace", "replaces", is_flag=True, help="Replace the server or the token that is there, unasked.")
+@click.option("--keep-in-file", is_flag=True, help="Without a keyring, keep the token in a file only you can read.")
+@click.option("--replace", "replaces", is_flag=True, help="Replace an existing server or token without asking.")
 def kernels_add(
     name: str,
     url: str,
@@ -84,22 +84,22 @@ def kernels_add(
     if not over_ssh:
         JupyterServer(url)  # is it an address at all?
     elif parse_address(url) and (token_variable or token_stdin):
-        raise SettingsError("Over ssh there is no token to give: your ssh opens the door.")
+        raise SettingsError("ssh:// takes no token: your own ssh logs in.")
     if python and not over_ssh:
-        raise SettingsError("--python is for ssh://: a server that runs has its own.")
+        raise SettingsError("--python is for ssh:// only: a running server has its own Python.")
     address, _, query = url.partition("?")
     given = dict(pair.partition("=")[::2] for pair in query.split("&"))
     server = KnownServer(url=address, kernel=kernelspec, python=python, token_variable=token_variable)
     tell_moved()
     before = known_servers().all()
     if name in before and not replaces:
-        _ask_to_replace(f"{name} is there already: {before[name].place}.")
+        _ask_to_replace(f"{name} exists already: {before[name].place}.")
     token = given.get("token", "")
     if token_stdin or not (token or token_variable or over_ssh):
         token = ask_secret("token", from_stdin=token_stdin)
     sharing = [other for other, one in before.items() if other != name and one.credential == server.credential]
     if token and sharing and not replaces:
-        _ask_to_replace(f"The token would also be that of {', '.join(sharing)}: an address has one.")
+        _ask_to_replace(f"{', '.join(sharing)} share this address, and an address has one token.")
     if token:
         place = keep_secret(credential_store(), server.credential, token, "token", in_file=keep_in_file)
         echo(f"The token is {place}.")
@@ -108,7 +108,7 @@ def kernels_add(
     known_servers().put(name, server)
     if name in before and before[name].credential != server.credential:
         _forget_token(before[name].credential)
-    echo(f"Added. To try it: oi-tui kernels test {name}. To use it: oi-tui --kernel {name}")
+    echo(f"Added. Test it: oi-tui kernels test {name}. Use it: oi-tui --kernel {name}")
 
 
 def _ask_to_replace(what: str) -> None:
@@ -154,9 +154,9 @@ def kernels_remove(name: str) -> None:
 
 @kernels.command("stop")
 @click.argument("kernel", type=words, metavar="SERVER@ID")
-@click.option("--yes", is_flag=True, help="End it also if somebody else started it, or it is in use.")
+@click.option("--yes", is_flag=True, help="End it even if somebody else started it or it is in use.")
 def kernels_stop(kernel: str, yes: bool) -> None:
-    """End a kernel on a server: its variables are lost. Asks first where it is not one that oi-tui left there."""
+    """End a kernel on a server; its variables are lost. Asks unless oi-tui left it there."""
     asyncio.run(_stop(kernel, yes))
 
 
@@ -168,7 +168,7 @@ async def _stop(name: str, yes: bool) -> None:
 
     address = parse_address(name)
     if not address.kernel_id:
-        raise SettingsError("Say which: SERVER@ID.", hint="`oi-tui kernels list SERVER` shows what runs there.")
+        raise SettingsError("Name the kernel: SERVER@ID.", hint="`oi-tui kernels list SERVER` shows what runs there.")
     server = known_servers().find(address.name)
     async with open_site(server, launch_here(), starts=False) as site:
         found = await site.find_running(address.kernel_id)
@@ -191,7 +191,7 @@ async def _stop(name: str, yes: bool) -> None:
 @kernels.command("test")
 @click.argument("name", type=words)
 def kernels_test(name: str) -> None:
-    """Ask a server what it can start, start a kernel there, run one line in it and end it."""
+    """Test a server: list its kernelspecs, start a kernel, run one line, end it."""
     tell_moved()
     asyncio.run(_try(name))
 

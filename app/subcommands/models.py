@@ -14,12 +14,12 @@ from oi_tui.app.terminal.echo import echo
 
 @click.group()
 def models() -> None:
-    """The embedded models on this machine."""
+    """The built-in models on this machine."""
 
 
 @models.command("list")
 def models_list() -> None:
-    """What there is, what is here, how large."""
+    """List the built-in models: names, sizes, which are downloaded."""
     from oi_tui.app.engine.local import inventory, model_choice
     from oi_tui.app.engine.local.model_server import obstacle
     from oi_tui.app.engine.local.weights import Weights
@@ -45,7 +45,7 @@ def models_fetch(model_id: str | None) -> None:
     best = model_choice.choose_model(model_choice.measure_machine()).model
     model = catalogue.find(model_id) if model_id else best
     if model is None:
-        raise SettingsError("No embedded model fits this machine.", hint="Name one: see `oi-tui models list`.")
+        raise SettingsError("No built-in model fits this machine.", hint="Name one: see `oi-tui models list`.")
 
     def progress(value: FetchProgressed) -> None:
         if sys.stderr.isatty():
@@ -64,7 +64,7 @@ def models_fetch(model_id: str | None) -> None:
 @models.command("remove")
 @click.argument("model_id", type=words)
 def models_remove(model_id: str) -> None:
-    """Delete a model's file (and what was downloaded of it)."""
+    """Delete a model's file and unfinished downloads of it."""
     from oi_tui.app.engine.local import catalogue
     from oi_tui.app.engine.local.weights import Weights
 
@@ -75,7 +75,7 @@ def models_remove(model_id: str) -> None:
 @models.command("add")
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def models_add(path: Path) -> None:
-    """Take a model file that you have; it must be one of the catalogue (by sha256)."""
+    """Use a model file you have; it must be one of the list (by sha256)."""
     from oi_tui.app.engine.local.weights import Weights
 
     model = Weights().add(path)

@@ -18,9 +18,9 @@ from oi_tui.app.terminal.tty_prompt import confirm
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--speed", type=click.FloatRange(min=0.01), default=1.0, metavar="X", help="Times faster than it was.")
-@click.option("--instant", is_flag=True, help="All at once.")
-@click.option("--verify", is_flag=True, help="Run its code again, in fresh kernels, and report what differs.")
+@click.option("--speed", type=click.FloatRange(min=0.01), default=1.0, metavar="X", help="Play so many times faster.")
+@click.option("--instant", is_flag=True, help="Show everything at once.")
+@click.option("--verify", is_flag=True, help="Run its code again, in new kernels, and report differences.")
 @common
 def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) -> None:
     """Play a recording made by `oi-tui run --record FILE`: no model is asked, and without --verify nothing runs."""
@@ -51,7 +51,7 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
             raise SettingsError("Nothing was run.", hint="To run it without a question: --yes.")
         sys.exit(asyncio.run(verification.run(echo)))
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
-        raise SettingsError("Playing needs a terminal.", hint="--verify does without.")
+        raise SettingsError("Playing needs a terminal.", hint="Without one: --verify.")
     # The app's world.
     from oi_tui.app.frontend.client import EngineClient
     from oi_tui.app.subcommands.replay_client import ReplayClient

@@ -31,7 +31,7 @@ class ReplayClient:
             case Open():
                 self._opened.set()
             case Submit() | Run():
-                self._asides.put_nowait(self._notice("This is a recording: nothing is asked of a model, nothing runs."))
+                self._asides.put_nowait(self._notice("This is a recording: no model is asked, no code runs."))
             case _:
                 pass
 

@@ -42,7 +42,7 @@ archived_option = click.option("--archived", is_flag=True, help="Those that were
 def sessions(context: click.Context, as_json: bool) -> None:
     """Past sessions: list, search, show, rename, tag, fork, export, import; and those that run detached.
 
-    ID is the id of a session, the beginning of it, or words that stand in no other.
+    ID is the id of a session, the beginning of it, or words that only one session contains.
     """
     if context.invoked_subcommand is None:
         context.invoke(sessions_list, as_json=as_json)
@@ -50,11 +50,11 @@ def sessions(context: click.Context, as_json: bool) -> None:
 
 @sessions.command("list")
 @archived_option
-@click.option("--here", is_flag=True, help="Those of this folder only.")
+@click.option("--here", is_flag=True, help="Sessions of this folder only.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The newest N only.")
 @as_json_option
 def sessions_list(archived: bool = False, here: bool = False, limit: int | None = None, as_json: bool = False) -> None:
-    """The sessions in which something happened, the one last used first."""
+    """List the sessions, the last used first."""
     with open_sessions() as store:
         found = store.sessions(archived=archived, cwd=os.getcwd() if here else None)
     records = [record for record in found if record.title or record.turns][:limit]
@@ -70,7 +70,7 @@ def sessions_list(archived: bool = False, here: bool = False, limit: int | None 
     else:
         _print_table(("id", "last used", "turns", "title", "folder"), rows, wide=3)
     if not records:
-        echo("There are none yet.", err=True)
+        echo("There are no sessions yet.", err=True)
 
 
 @sessions.command("search")
@@ -79,7 +79,7 @@ def sessions_list(archived: bool = False, here: bool = False, limit: int | None 
 @click.option("--limit", type=click.IntRange(min=1), default=50, metavar="N", help="At most N places; default 50.")
 @as_json_option
 def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: bool) -> None:
-    """Where all these words and "phrases" stand, the last word being the beginning of one."""
+    """Find all these words and "phrases"; the last word may be a beginning."""
     with open_sessions() as store:
         _catch_up(store)
         hits = store.search(" ".join(text), archived=archived, limit=limit)
@@ -99,7 +99,7 @@ def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: 
 @click.argument("session", metavar="ID", type=words)
 @as_json_option
 def sessions_show(session: str, as_json: bool) -> None:
-    """A session as text, or its blocks as JSON."""
+    """Print a session as text, or its blocks as JSON."""
     import msgspec
 
     from oi_tui.app.engine.formats.export import plain_transcript
@@ -115,20 +115,22 @@ def sessions_show(session: str, as_json: bool) -> None:
 
 @sessions.command("export")
 @click.argument("session", metavar="ID", type=words)
-@click.option("--format", "form", type=click.Choice(["ipynb", "md", "html", "lmc"]), help="Default: what FILE ends in.")
+@click.option(
+    "--format", "form", type=click.Choice(["ipynb", "md", "html", "lmc"]), help="Default: by the ending of FILE."
+)
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output.")
-@click.option("--no-images", is_flag=True, help="Words where the pictures were.")
-@click.option("--force", is_flag=True, help="Write over FILE if it is there.")
+@click.option("--no-images", is_flag=True, help="Leave pictures out.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
 @as_json_option
 def sessions_export(
     session: str, form: str | None, output: Path | None, no_images: bool, force: bool, as_json: bool
 ) -> None:
-    """A session as a notebook, as Markdown, as a page of HTML or in the message language."""
+    """Export a session as a notebook, Markdown, HTML or LMC messages."""
     from oi_tui.app.engine.formats.export import export_session
 
     chosen: Any = form or SUFFIXES.get(output.suffix.lower() if output else "")
     if chosen is None:
-        raise SettingsError("In which format?", hint="Say --format ipynb, md, html or lmc.")
+        raise SettingsError("No format is given.", hint="Name one: --format ipynb, md, html or lmc.")
     if output is None and (as_json or sys.stdout.isatty()):
         raise SettingsError("Where to?", hint="Name a file with --output FILE.")
     with open_sessions() as store:
@@ -150,7 +152,7 @@ def sessions_export(
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @as_json_option
 def sessions_import(file: Path, as_json: bool) -> None:
-    """A notebook, or a conversation in the message language, as a new session. Nothing of it is run."""
+    """Import a notebook or LMC messages as a new session. Runs nothing."""
     from oi_tui.app.engine.core.events import SessionOpened
     from oi_tui.app.engine.core.ids import new_id
     from oi_tui.app.engine.formats.export import import_session
@@ -185,14 +187,14 @@ def sessions_import(file: Path, as_json: bool) -> None:
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 @as_json_option
 def sessions_rm(session_ids: tuple[str, ...], yes: bool, as_json: bool) -> None:
-    """Remove sessions for good. Asks first on a terminal. Words do not do for an ID here."""
+    """Delete sessions. Asks on a terminal. ID must be an id here, not words."""
     with open_sessions() as store:
         found = [store.record(find_stored(store, session_id, by_id=True)) for session_id in session_ids]
         records = list({record.id: record for record in found}.values())
         if not yes and sys.stdin.isatty() and sys.stdout.isatty():
             for record in records:
                 echo(f"{record.id}  {record.title or '(no title)'}")
-            if not confirm("Remove for good?"):
+            if not confirm("Remove? This cannot be undone."):
                 raise click.Abort
         with claim_all(store, records):
             for record in records:
@@ -223,7 +225,7 @@ def _write(path: Path, data: bytes, *, force: bool) -> None:
     try:
         write_whole(path, data, over=force)
     except FileExistsError as error:
-        raise SettingsError(f"{path} is there already.", hint="Name another file, or say --force.") from error
+        raise SettingsError(f"{path} is there already.", hint="Name another file, or use --force.") from error
     except OSError as error:
         raise SettingsError(f"{path} cannot be written: {error.strerror}.") from error
 

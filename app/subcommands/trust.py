@@ -13,21 +13,21 @@ from oi_tui.app.terminal.echo import echo
 
 @click.command()
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--look", is_flag=True, help="Only look: code reads, and nothing of the folder counts.")
-@click.option("--without-sandbox", is_flag=True, help="Trust it, and let code there do all that you can.")
-@click.option("--forget", is_flag=True, help="Take back what was decided about it.")
-@click.option("--list", "listing", is_flag=True, help="What was decided, folder by folder.")
+@click.option("--look", is_flag=True, help="Read-only: code can read but not write; folder settings are ignored.")
+@click.option(
+    "--without-sandbox", is_flag=True, help="Trust it, without a sandbox: code there has your full permissions."
+)
+@click.option("--forget", is_flag=True, help="Forget the decision about it.")
+@click.option("--list", "listing", is_flag=True, help="List the decisions, folder by folder.")
 def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, listing: bool) -> None:
-    """Trust FOLDER (default: this one): its own rules and settings count from now on, and below it."""
+    """Trust FOLDER (default: this one) and the folders below it: their own rules and settings apply from now on."""
     if look + without_sandbox + forget + listing > 1:
         raise SettingsError("--look, --without-sandbox, --forget and --list exclude each other.")
     folders = known_folders()
     if listing:
         for name, decision in sorted(folders.all().items()):
-            what = "trusted" if decision.trusted else "only looked at"
-            sandbox = {"": "", "danger-full-access": ", without a sandbox"}.get(
-                decision.sandbox, f", {decision.sandbox}"
-            )
+            what = "trusted" if decision.trusted else "read-only"
+            sandbox = {"": "", "danger-full-access": ", no sandbox"}.get(decision.sandbox, f", {decision.sandbox}")
             changed = (
                 f", its {' and '.join(news)} changed since" if (news := decision.changed_files(Path(name))) else ""
             )
@@ -37,15 +37,15 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
     where = visible_text(str(place)).text
     if forget:
         known = folders.forget(place)
-        echo(f"{where} will be asked about anew." if known else f"Nothing was decided about {where}.")
+        echo(f"{where} is forgotten: oi-tui will ask again." if known else f"There is no decision about {where}.")
         return
     if not folders.can_remember(place):
-        raise SettingsError(f"{where} cannot be trusted as a whole: it holds your home folder.")
+        raise SettingsError(f"{where} cannot be trusted as a whole: it contains your home folder.")
     seen = folder_digests(place)  # before it is shown, for it may change at any time
     if not look:
         _show_what_counts(place)
     folders.decide(place, trusted=not look, sandbox="danger-full-access" if without_sandbox else "", seen=seen)
-    what = "is only looked at" if look else "is trusted, without a sandbox" if without_sandbox else "is trusted"
+    what = "is read-only" if look else "is trusted, without a sandbox" if without_sandbox else "is trusted"
     echo(f"{where} {what} from now on.")
 
 

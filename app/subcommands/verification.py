@@ -26,7 +26,7 @@ from oi_tui.app.frontend.client import LocalClient
 
 Say = Callable[[str], None]
 
-SUMMARY = "Rebuilt "
+SUMMARY = "Re-ran "
 """How the notice begins that ends it."""
 
 

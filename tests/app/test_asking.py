@@ -120,7 +120,7 @@ def test_the_end_of_input_stops(task: Callable[..., Terminal]) -> None:
 @pytest.mark.kernel
 def test_R4_a_password_is_not_shown_and_reaches_the_code(task: Callable[..., Terminal]) -> None:
     asking = task(code("import getpass\nprint(getpass.getpass('Word? ')[::-1])"), "Done.", options=("--yes",))
-    asking.wait_for("asks] Word?")
+    asking.wait_for("input] Word?")
     asking.send("tercés\n")
     assert asking.wait_exit() == 0
     assert b"terc" not in asking.raw
@@ -131,7 +131,7 @@ def test_R4_a_password_is_not_shown_and_reaches_the_code(task: Callable[..., Ter
 @pytest.mark.kernel
 def test_ctrl_c_at_a_password_leaves_the_terminal_with_echo(task: Callable[..., Terminal]) -> None:
     asking = task(code("import getpass\ngetpass.getpass('Word? ')"), options=("--yes",))
-    asking.wait_for("asks] Word?")
+    asking.wait_for("input] Word?")
     asking.wait_until(lambda: asking.faults == ["echo is off"], "the echo to go")
     asking.send("\x03")
     assert asking.wait_exit() == 130

@@ -112,7 +112,7 @@ IN_WORDS: dict[str, AnyRecord] = {
     "the conversation was cleared": ConversationWasCleared(),
     "the line before this one has no end (7 bytes of it are there)": WriteWasInterrupted(characters=7),
     "lines up to 9 had vanished from the log while it was open": LinesWereLost(seq=9, sha256=SHA256),
-    "the session was left": SessionLeft(),
+    "the session was closed": SessionLeft(),
 }
 
 
@@ -229,4 +229,4 @@ def test_a_log_that_is_not_there_is_said_in_plain_words(clean_env: dict[str, str
     other = clean_env | {"XDG_STATE_HOME": str(folder / "empty")}
     nothing = oi_tui(other, "verify")
     assert nothing.returncode == 5
-    assert "One is begun when something runs." in nothing.stderr
+    assert "The first run starts one." in nothing.stderr

@@ -93,7 +93,7 @@ def test_what_destroys_is_refused_with_its_own_words_and_exit_code_unless_a_flag
     assert (tmp_path / "build").exists() == (code == 7)
     assert done.stdout == b"I see.\n"
     if code == 7:
-        assert b"Not all was done: there is nobody to approve it" in done.stderr
+        assert b"Not finished: there is nobody to approve it" in done.stderr
         assert b"--allow-destructive" in done.stderr
         assert "--allow-destructive" in json.dumps(script.requests[1])
 
@@ -115,7 +115,7 @@ def test_R14_a_cell_that_never_ends_is_ended_at_its_time_limit_and_the_exit_code
     done = oi_tui(clean_env, "run", "--yes", "--time-limit", "1", *script.arguments, "go", cwd=tmp_path)
     assert done.returncode == 8, done.stderr.decode()
     assert done.stdout == b"I see.\n"
-    assert "Not all was done: code reached its time limit" in done.stderr.decode()
+    assert "Not finished: code reached its time limit" in done.stderr.decode()
     told = script.requests[1]["messages"][-1]["content"]
     assert "begun" in told
     assert "[cut off: it reached its time limit]" in told
@@ -160,16 +160,16 @@ MISTAKES = [
     (["run", "--resume", "nope", "x"], 5, "No session"),
     (["run"], 2, "nothing to do"),
     (["hello"], 2, "needs a terminal"),
-    (["sesions", "list"], 2, "no command 'sesions': sessions?"),
+    (["sesions", "list"], 2, "no command 'sesions'. Did you mean sessions?"),
     (["sesions", "of", "last", "week"], 2, "needs a terminal"),
-    (["adit"], 2, "no command 'adit': audit?"),
-    (["replai", "a file"], 2, "no command 'replai': replay?"),
-    (["replai", "--instant", "a file"], 2, "no command 'replai': replay?"),
-    (["trsut", "."], 2, "no command 'trsut': trust?"),
+    (["adit"], 2, "no command 'adit'. Did you mean audit?"),
+    (["replai", "a file"], 2, "no command 'replai'. Did you mean replay?"),
+    (["replai", "--instant", "a file"], 2, "no command 'replai'. Did you mean replay?"),
+    (["trsut", "."], 2, "no command 'trsut'. Did you mean trust?"),
     (["rust", "or", "a file"], 2, "needs a terminal"),
     (["reply", "kindly"], 2, "needs a terminal"),
-    (["rnu", "the", "tests"], 2, "no command 'rnu': run?"),
-    (["runn"], 2, "no command 'runn': run?"),
+    (["rnu", "the", "tests"], 2, "no command 'rnu'. Did you mean run?"),
+    (["runn"], 2, "no command 'runn'. Did you mean run?"),
     (["runs", "and", "wickets"], 2, "needs a terminal"),
     (["--", "adit"], 2, "needs a terminal"),
     (["--nonsense"], 2, "No such option"),

@@ -1,5 +1,5 @@
 """`make run`: what it hands on to the program, what it installs and says where something is missing of the machine,
-and that an environment which was broken off is made anew. A real make; programs of the system are stand-ins."""
+and that an environment which was interrupted is made anew. A real make; programs of the system are stand-ins."""
 
 import os
 import pty

@@ -126,7 +126,7 @@ def test_export_writes_to_standard_output_and_over_a_file_only_when_told(run: Ru
     assert path.read_text() == "mine"
     run("export", "aaa1", "--output", str(path), "--force")
     assert "print(6*7)" in path.read_text()
-    with pytest.raises(SettingsError, match="which format"):
+    with pytest.raises(SettingsError, match="format"):
         run("export", "aaa1", "--output", str(tmp_path / "out"))
     with pytest.raises(SettingsError, match="cannot be written"):
         run("export", "aaa1", "--output", str(tmp_path / "no" / "out.md"))
@@ -206,12 +206,12 @@ def test_on_a_terminal_the_table_fits_and_rm_asks(
     shown.wait_exit()
     assert len(shown.screen.strip().splitlines()) == 3, shown.screen
     asked = terminal([OI_TUI, "sessions", "rm", "aaa1"], env=env, cwd=tmp_path, columns=60, rows=10, timeout=30)
-    asked.wait_for("Remove for good?")
+    asked.wait_for("Remove? This cannot be undone.")
     asked.send("n\r")
     assert asked.wait_exit() == 130
     early = terminal([OI_TUI, "sessions", "rm", "aaa1"], env=env, cwd=tmp_path, columns=60, rows=10, timeout=30)
     early.send("y\r")  # U2: before anything was shown
-    early.wait_for("Remove for good?")
+    early.wait_for("Remove? This cannot be undone.")
     early.send("n\r")
     assert early.wait_exit() == 130
     with closing(Store(home / "sessions.db")) as store:

@@ -76,8 +76,8 @@ def test_U9_a_folder_whose_rules_changed_since_it_was_trusted_is_asked_about_aga
     assert now.change == "The rules of this folder changed since you trusted it."
     assert now.settings.sandbox.mode == "danger-full-access"  # that was chosen by the person, not by the folder
     assert now.remarks() == [
-        f"{now.change} Of its own rules those count that forbid, until you look: “oi-tui trust”.",
-        "No sandbox, as was chosen for this folder: code can do all that you can.",
+        f"{now.change} Until you look, its rules can only forbid: “oi-tui trust”.",
+        "No sandbox, as you chose for this folder: code has your full permissions.",
     ]
     assert place("workspace-write").is_undecided
     now.choose("trust")
@@ -92,7 +92,7 @@ def test_U9_what_comes_into_a_trusted_folder_that_brought_nothing_is_asked_about
     config.chmod(0o644)
     now = place()
     assert now.is_undecided
-    assert now.change == "The settings of this folder were not there, or not noted, when you trusted it."
+    assert now.change == "The settings of this folder did not exist, or were not recorded, when you trusted it."
     assert now.settings.loop.max_steps == 3  # it can only be stricter
     now.choose("look")
     assert not place().is_undecided
@@ -110,7 +110,7 @@ def test_doing_without_a_sandbox_is_remembered_for_this_folder_alone(place: Plac
     place().choose("open")
     assert place().settings.sandbox.mode == "danger-full-access"
     assert place(where=tmp_path / "home").settings.sandbox.mode == "workspace-write"
-    assert place().remarks() == ["No sandbox, as was chosen for this folder: code can do all that you can."]
+    assert place().remarks() == ["No sandbox, as you chose for this folder: code has your full permissions."]
 
 
 def test_of_the_choice_for_a_folder_and_what_settings_or_flags_say_the_stricter_wins(place: Place) -> None:
@@ -125,7 +125,7 @@ def test_where_code_only_looks_no_flag_loosens_that(place: Place) -> None:
     place().choose("look")
     now = place("danger-full-access", approve="auto")
     assert (now.settings.sandbox.mode, now.settings.loop.approve, now.setup.trusted) == ("read-only", "ask", False)
-    assert "only looked at" in now.remarks()[0]
+    assert "read-only" in now.remarks()[0]
     assert place(approve="never").settings.loop.approve == "never"
 
 
@@ -181,8 +181,8 @@ def test_S3_a_task_in_the_home_folder_is_warned_about(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert "holds your home folder" in place(where=tmp_path / "home").remarks()[0]
-    assert "holds your home folder" in place(where=tmp_path).remarks()[0]
+    assert "contains your home folder" in place(where=tmp_path / "home").remarks()[0]
+    assert "contains your home folder" in place(where=tmp_path).remarks()[0]
     assert place("read-only", where=tmp_path / "home").remarks() == []
     assert place().remarks() == []
 
@@ -206,10 +206,10 @@ def test_a_folder_is_trusted_looked_at_and_forgotten_by_command(clean_env: dict[
     (folder / ".oi" / "permissions.toml").write_text('allow = ["Shell(git show *)"]\n')
     assert f"{folder}  trusted, its rules changed since  2" in trust(clean_env, "--list", cwd=folder).stdout
     trust(clean_env, "--without-sandbox", str(folder), cwd=folder.parent)
-    assert f"{folder}  trusted, without a sandbox  2" in trust(clean_env, "--list", cwd=folder).stdout
+    assert f"{folder}  trusted, no sandbox  2" in trust(clean_env, "--list", cwd=folder).stdout
     trust(clean_env, "--look", cwd=folder)
-    assert f"{folder}  only looked at  2" in trust(clean_env, "--list", cwd=folder).stdout
-    assert "asked about anew" in trust(clean_env, "--forget", cwd=folder).stdout
+    assert f"{folder}  read-only  2" in trust(clean_env, "--list", cwd=folder).stdout
+    assert "will ask again" in trust(clean_env, "--forget", cwd=folder).stdout
     assert trust(clean_env, "--list", cwd=folder).stdout == ""
 
 

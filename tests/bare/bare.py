@@ -177,7 +177,7 @@ def run_without_terminal(bare: Bare) -> str:
 def run_in_terminal(bare: Bare) -> str:
     """`make run` as a newcomer types it: the folder is trusted, code approved; what it took, or AssertionError."""
     with Terminal(bare.command("make", "run"), env=environment(bare), cwd="/", columns=100, rows=30) as shown:
-        appeared = shown.wait_for(re.compile("Work in .*[?]"), SETTING_UP) - shown.started
+        appeared = shown.wait_for(re.compile("Trust .*[?]"), SETTING_UP) - shown.started
         shown.wait_for("the sandbox works", 60)
         wait_armed(shown, "enter choose")
         shown.send("\r")

@@ -74,7 +74,7 @@ def test_a_recording_is_verified_by_running_its_code_again(
     assert "── python" in asked.stdout  # what it would run can be read
     same = replay(command, clean_env, "--verify", "--yes", "--cwd", str(folder), str(recording))
     assert (same.returncode, same.stderr) == (0, "")
-    assert same.stdout.splitlines()[-1] == "Rebuilt 2 of 2 runs: 2 the same."
+    assert same.stdout.splitlines()[-1] == "Re-ran 2 of 2 cells: 2 unchanged."
     recording.write_text(recording.read_text(encoding="utf-8").replace("total 45\\n", "total 44\\n"), encoding="utf-8")
     other = replay(command, clean_env, "--verify", "--yes", "--cwd", str(folder), str(recording))
     assert other.returncode == 1

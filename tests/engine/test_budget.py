@@ -59,7 +59,7 @@ async def test_l11_a_model_of_unknown_price_is_not_asked_while_money_is_limited(
     assert end_of(await play(session, session.run("go"))).reason == "budget"
     assert model.requests == []
     assert notices(session) == [
-        "Nothing was asked: the price of fake/model is not known, so no budget of $1.00 can hold."
+        "No request was sent: the price of fake/model is not known, so the budget of $1.00 does not allow it."
     ]
     session.choices.set_budget(SetBudget(max_cost=0.0))
     assert end_of(await play(session, session.go_on())).reason == "done"

@@ -256,7 +256,7 @@ async def test_what_is_there_under_a_name_is_not_replaced_unasked(home: Path) ->
     assert (await add("--token-stdin", "--keep-in-file", piped=f"{SECRET}\n"))[0] == 0
     before = (home / "servers.toml").read_text()
     code, said = await add("--token-stdin", "--keep-in-file", piped="another\n")
-    assert (code, "cluster is there already" in said) == (2, True)
+    assert (code, "cluster exists already" in said) == (2, True)
     assert (home / "servers.toml").read_text() == before
     assert SECRET in (home / "credentials.toml").read_text()
     done = await run_command("add", "cluster", "https://new.test/", "--token-variable", "T", "--replace")
@@ -268,7 +268,7 @@ async def test_a_second_name_of_an_address_does_not_change_its_token_unasked(hom
     assert (await add("--token-stdin", "--keep-in-file", piped=f"{SECRET}\n"))[0] == 0
     words = ("add", "again", "https://hub.test/user/me/", "--token-stdin", "--keep-in-file")
     done = await run_command(*words, piped="another\n")
-    assert "also be that of cluster" in str(done.exception)
+    assert "cluster share this address" in str(done.exception)
     assert SECRET in (home / "credentials.toml").read_text()
     assert (await run_command(*words, "--replace", piped="another\n")).exit_code == 0
     assert SECRET not in (home / "credentials.toml").read_text()

@@ -124,10 +124,10 @@ def test_a_stop_is_not_a_refusal_and_a_refusal_is_one() -> None:
             "interrupted",
             "not run: the user stopped the turn",
         ),
-        (OWN_TURN, "model_error", "not decided: the answer broke off"),
+        (OWN_TURN, "model_error", "not decided: the answer was interrupted"),
         (OWN_TURN, "step_cap", "not decided: the turn ended"),
-        (ASKED, "interrupted", "not decided: the session was left"),
-        (RUNNING, "interrupted", "cut off: the session was left"),
+        (ASKED, "interrupted", "not decided: the session was closed"),
+        (RUNNING, "interrupted", "cut off: the session was closed"),
         (APPROVED, "kernel_error", "approved, not started: it could not be started"),
     ],
 )
@@ -151,4 +151,4 @@ def test_code_after_the_one_that_waits_says_the_same_when_the_session_is_left() 
     second = code("d", "2+2")
     blocks = transcript_of([*ASKED[:-1], *second, ASKED[-1], TurnEnded(reason="interrupted")]).blocks
     codes = [block for block in blocks if isinstance(block, CodeBlock)]
-    assert [report(block, 1000) for block in codes] == ["[not decided: the session was left]"] * 2
+    assert [report(block, 1000) for block in codes] == ["[not decided: the session was closed]"] * 2

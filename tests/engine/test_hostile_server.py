@@ -1,4 +1,4 @@
-"""A server that sends without end, too much at once, or us elsewhere: bounded, named, and broken off at once."""
+"""A server that sends without end, too much at once, or us elsewhere: bounded, named, and interrupted at once."""
 
 import asyncio
 import gzip
@@ -54,7 +54,7 @@ async def test_L22_a_huge_error_within_the_stream_is_looked_at_by_nobody(model: 
     said = json.dumps({"KEY": {"message": "model is not, " * 60_000, "code": 400}}).replace("KEY", key)
     async with raw_server(sends(answer_chunk("Hi"), b"data: %b\n\n" % said.encode())) as server:
         error = await failed(answer, model(api_base=server.url, retries=0))
-    assert error.title == f"{server.url} broke off the answer with an error of huge size."
+    assert error.title == f"{server.url} ended the answer with an error of huge size."
 
 
 async def test_L22_an_error_within_the_stream_is_told_as_far_as_is_of_use(model: Build, answer: Any) -> None:

@@ -237,7 +237,7 @@ async def test_a_disk_that_does_not_answer_counts_as_a_loss(folder: Path, monkey
     who, asked = await deciders(make(folder, bash("echo 1 > notes.md"), "Done.", look=look))
     look.end.set()
     assert who == ["person"]
-    assert "could not be told in time" in asked[0]
+    assert "took too long to find out" in asked[0]
 
 
 async def test_an_interrupt_during_the_look_ends_the_turn_and_runs_nothing(folder: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_rules_file_is_read_and_each_rule_knows_its_line() -> None:
         ("allow = ['Shell(git *)']", "known is, for instance, git log"),
         ("allow = ['Shell(make *)']", 'sandbox = "verified" or unchecked = true'),
         ("allow = ['Shell(git log --output *)']", "git log --output is not known to be harmless"),
-        ("[[rule]]\nrule = 'Python'\nunchecked = true\ndecision = 'allow'", "unchecked is said of commands"),
+        ("[[rule]]\nrule = 'Python'\nunchecked = true\ndecision = 'allow'", "unchecked is for Shell rules only"),
         ("[[rule]]\nrule = 'Shell(make *)'\nunchecked = 'yes'\ndecision = 'allow'", "unchecked is true or false"),
         ("allow = ['Edit(src/**)']", "where a path leads is not known"),
         ("deny = ['Mcp(github:*)']", "there are no MCP servers here yet"),

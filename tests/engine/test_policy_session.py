@@ -337,7 +337,7 @@ async def test_the_mode_auto_asks_about_what_runs_without_a_sandbox_and_lets_run
     assert [made.decider for made in of(DecisionMade, events)] == ["mode", "person"]
     [asked] = of(DecisionRequested, events)
     assert asked.language == "shell"
-    assert "which needs a sandbox to run anything unasked" in asked.why
+    assert "which needs a sandbox to run anything without asking" in asked.why
 
 
 async def test_a_rule_for_the_sandbox_holds_only_for_the_kernel_that_is_in_one() -> None:

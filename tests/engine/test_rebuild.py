@@ -48,7 +48,7 @@ async def test_the_chosen_runs_are_repeated_in_order_in_a_fresh_kernel_and_the_r
         before = codes(front)
         summary = await rebuild(front, before[2], before[0], before[1])
         assert kernel.ran == ["a = 1", "print(a)", "b = a"]
-        assert (summary.level, summary.title) == ("info", "Rebuilt 3 of 3 runs: 3 the same.")
+        assert (summary.level, summary.title) == ("info", "Re-ran 3 of 3 cells: 3 unchanged.")
         assert [block.rerun for block in codes(front)] == ["same"] * 3
         assert [block.outputs for block in codes(front)] == [block.outputs for block in before]
 
@@ -109,7 +109,7 @@ async def test_interrupting_ends_it(tmp_path: Path) -> None:
         assert finished.outcome == "interrupted"
 
         def summed_up(_: object = None) -> bool:
-            return any(isinstance(block, NoticeBlock) and "Rebuilt" in block.title for block in front.transcript.blocks)
+            return any(isinstance(block, NoticeBlock) and "Re-ran" in block.title for block in front.transcript.blocks)
 
         if not summed_up():  # it may come in one batch with the end
             await front.until(summed_up)

@@ -208,6 +208,6 @@ def test_u17_nothing_secret_is_left_whatever_stands_around_it_and_twice_is_the_s
     ],
 )
 def test_u17_a_text_made_to_be_slow_is_not(part: str) -> None:
-    """Milliseconds; if the time grew with the square of the text it would be minutes, and the test broken off."""
+    """Milliseconds; if the time grew with the square of the text it would be minutes, and the test interrupted."""
     text = part * (400_000 // len(part))
     assert len(Redactor({"SOME_TOKEN": VALUE}).redact(text).text) > 0

@@ -560,7 +560,7 @@ async def test_N2_a_run_that_ignores_the_interrupt_costs_the_kernel_only_when_th
     assert states == ["starting", "busy", "interrupting", "interrupting", "idle"]
     assert of(ExecutionFinished, events)[0].status == "interrupted"
     went_on, restarted = of(NoticeAdded, events)
-    assert "goes on" in went_on.title
+    assert "still runs" in went_on.title
     assert "restarted" in restarted.title
     assert end_of(events).reason == "interrupted"
 
@@ -773,7 +773,7 @@ async def test_L6_a_path_that_does_not_exist_is_accepted_as_text() -> None:
 async def test_an_empty_answer_is_said() -> None:
     session = make(FakeModel([AnswerEnded()]))
     events = await play(session, session.run("hello"))
-    assert "nothing" in of(NoticeAdded, events)[0].title
+    assert "empty answer" in of(NoticeAdded, events)[0].title
     assert end_of(events).reason == "done"
 
 
@@ -829,7 +829,7 @@ async def test_U27_what_the_model_only_thought_is_never_run_and_never_asked_abou
     assert again == session.transcript
     if not opening:
         assert [(code.source, code.state) for code in codes(session)] == [("rm", "refused"), ("1+1", "ok")]
-        assert "it stood in the model's thinking" in last_message(model)
+        assert "it was part of the model's thinking" in last_message(model)
 
 
 async def test_L25_thoughts_are_kept_counted_and_told_to_nobody_again() -> None:

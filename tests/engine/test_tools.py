@@ -182,7 +182,7 @@ async def test_a_call_that_goes_on_has_no_kernel_that_could_be_replaced(monkeypa
 
     events = await play(session, session.run("go"), stop)
     told = [(event.title, event.hint) for event in events if isinstance(event, NoticeAdded)]
-    assert told == [("The call goes on: it ignored every interrupt.", GIVE_UP)]
+    assert told == [("The call still runs: it ignored every interrupt.", GIVE_UP)]
 
 
 def test_a_call_that_was_running_when_the_program_ended_reports_no_progress_any_more() -> None:
@@ -247,7 +247,7 @@ async def test_in_the_mode_auto_a_tool_without_a_sandbox_is_asked_about_and_one_
     (asked,) = await ask_once(session, "run")
     assert (asked.tool, asked.why) == (
         "shout",
-        "asked because of the mode “auto”, which needs a sandbox to run anything unasked",
+        "asked because of the mode “auto”, which needs a sandbox to run anything without asking",
     )
 
 

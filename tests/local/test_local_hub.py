@@ -1,4 +1,4 @@
-"""Fetching from the publisher's hub: whole, broken off, wrong, missing."""
+"""Fetching from the publisher's hub: whole, interrupted, wrong, missing."""
 
 import asyncio
 from pathlib import Path

@@ -51,7 +51,7 @@ def test_S1_a_newcomer_trusts_a_folder_and_code_stays_in_it(
 ) -> None:
     script.write(CODE, "All done.")
     shown = start()
-    shown.wait_for("Work in ~/work?")
+    shown.wait_for("Trust ~/work?")
     shown.wait_for("the sandbox works")
     wait_armed(shown, "enter choose")
     shown.send("\r")
@@ -69,7 +69,7 @@ def test_S1_a_newcomer_trusts_a_folder_and_code_stays_in_it(
     assert shown.faults == []
     again = start()
     again.wait_for("approval: ask · sandbox, no network")
-    assert "Work in" not in again.screen
+    assert "Trust " not in again.screen
 
 
 @pytest.mark.pty
@@ -79,7 +79,7 @@ def test_S20_without_bubblewrap_enter_runs_nothing_and_doing_without_is_a_choice
     (tmp_path / "programs").mkdir()
     shown = start(PATH=str(tmp_path / "programs"), OI_TUI_SANDBOX_RUNG="bubblewrap")
     shown.wait_for("bubblewrap is not installed")
-    shown.wait_for("▸ Only talk")
+    shown.wait_for("▸ No code")
     wait_armed(shown, "enter choose")
     shown.send("w\r")
     shown.wait_for("approval: ask · no sandbox")
@@ -90,7 +90,7 @@ def test_who_quits_at_the_question_leaves_a_usable_terminal_and_no_decision(
     start: Callable[..., Terminal], clean_env: dict[str, str]
 ) -> None:
     shown = start()
-    shown.wait_for("Work in ~/work?")
+    shown.wait_for("Trust ~/work?")
     shown.send("\x1b")
     assert shown.wait_exit() == 0
     assert shown.faults == []

@@ -121,7 +121,7 @@ def test_U9_where_code_only_looks_yes_does_not_count_and_says_so(
     script.write(CODE, "Done.")
     done = run(environment, script, folder, "--yes")
     assert done.returncode == 7, done.stderr
-    assert f"{folder} is only looked at" in done.stderr
+    assert f"{folder} is read-only" in done.stderr
     assert not (folder / "here").exists()
     assert not os.path.lexists(folder / ".git")
 

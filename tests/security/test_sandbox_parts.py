@@ -283,7 +283,7 @@ def test_a_profile_says_truthfully_what_it_is(tmp_path: Path) -> None:
     assert said(network="full") == "sandbox: writes in the workspace; full network"
     assert said(network="hosts", hosts=("a.org",)) == "sandbox: writes in the workspace; network: 1 allowed host"
     assert said(network="hosts") == "sandbox: writes in the workspace; no network"
-    assert said(mode="danger-full-access") == "no sandbox: code can do all that you can"
+    assert said(mode="danger-full-access") == "no sandbox: code has your full permissions"
 
 
 def test_the_settings_choose_a_sandbox_without_network_until_they_say_otherwise(tmp_path: Path) -> None:

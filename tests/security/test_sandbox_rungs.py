@@ -185,7 +185,7 @@ def test_S27_where_there_are_no_namespaces_nothing_runs_until_the_lock_is_chosen
     done = run_program(*forbidding(how), environment=chosen, script=script, folder=folder, flags=("--yes",))
     assert done.returncode == 0, done.stderr
     assert [path.name for path in folder.iterdir()] == ["made"]
-    assert "files and network are held; .git and .env of this folder are not protected" in done.stderr
+    assert "protects files elsewhere and the network, not .git and .env of this folder" in done.stderr
     assert "sandbox" not in done.stderr.replace("OI_TUI_SANDBOX", "")
 
 

@@ -169,9 +169,9 @@ def test_T1_T3_past_sessions_earlier_prompts_repeated_runs_and_variables(
     shown.send("\t")
     shown.wait_for("tab back")
     shown.send("G")  # what comes is followed from here on
-    shown.wait_for("Rebuilt 2 of 2")
+    shown.wait_for("Re-ran 2 of 2")
     shown.send("G")
-    shown.wait_for(re.compile("▌.*Rebuilt 2 of 2"))
+    shown.wait_for(re.compile("▌.*Re-ran 2 of 2"))
     shown.send("\r")
     shown.wait_for("--- then")
     shown.send("G")

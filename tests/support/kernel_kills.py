@@ -1,4 +1,4 @@
-"""Kernels whose start is broken off at any moment, by whoever is killed, and what is left of them then."""
+"""Kernels whose start is interrupted at any moment, by whoever is killed, and what is left of them then."""
 
 import asyncio
 import os

@@ -23,5 +23,5 @@ async def resumed(front: Front, session_id: str) -> None:
 async def rebuild(front: Front, *blocks: CodeBlock) -> NoticeAdded:
     """Repeat these runs; returns the notice that sums up."""
     await front.client.send(Rebuild(block_ids=tuple(block.id for block in blocks)))
-    await front.until(lambda _: any(isinstance(e, NoticeAdded) and e.title.startswith("Rebuilt") for e in front.events))
-    return next(e for e in front.events if isinstance(e, NoticeAdded) and e.title.startswith("Rebuilt"))
+    await front.until(lambda _: any(isinstance(e, NoticeAdded) and e.title.startswith("Re-ran") for e in front.events))
+    return next(e for e in front.events if isinstance(e, NoticeAdded) and e.title.startswith("Re-ran"))

@@ -153,7 +153,7 @@ async def test_R16_a_kernel_of_somebody_else_is_attached_to_after_a_yes_that_kne
         await stage.settle()
         await stage.pilot.press(*"1a2b")
         await stage.settle()
-        assert "A switch goes on in that kernel" in stage.seen
+        assert "A switch attaches to that kernel" in stage.seen
         assert "fresh kernel" not in stage.seen
         await stage.pilot.press("enter")
         await stage.screen(ConfirmScreen)
@@ -219,7 +219,7 @@ async def test_R16_the_palette_has_it(play: Play) -> None:
         await stage.pilot.press("ctrl+p")
         await stage.pilot.pause()
         await stage.pilot.press(*"choose a kernel")
-        await stage.until(lambda: "Run Python code in another" in stage.seen)
+        await stage.until(lambda: "Run Python in another" in stage.seen)
         await stage.pilot.press("enter")
         assert await stage.engine.heard(1) == [FindKernels()]
 

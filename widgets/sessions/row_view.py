@@ -200,7 +200,7 @@ def explain_no_rows(sought: str, *, archived: bool) -> str:
     if sought:
         return f"Nothing contains “{one_line(sought)}”."
     if archived:
-        return "Nothing was put away. In the list, a puts a session away."
+        return "No session is archived. In the list, a archives one."
     return "No sessions yet. What you ask here is kept, and listed the next time."
 
 

@@ -202,7 +202,7 @@ class Code:
             case "interrupted":
                 words.append(("interrupted", ink.warning))
             case "cut":
-                words.append(("broken off, not run", ink.warning))
+                words.append(("interrupted, not run", ink.warning))
             case "died":
                 words.append(("the kernel ended", ink.error))
             case _:

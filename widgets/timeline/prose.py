@@ -76,7 +76,7 @@ class Prose:
             pieces += drawn
             self._tail_beyond = max(self._tail_beyond, element.beyond)
         if self._block.state == "cut":
-            pieces.append(rows(canvas, [[Segment("… broken off", canvas.ink.dim)]], canvas.ink.page))
+            pieces.append(rows(canvas, [[Segment("… interrupted", canvas.ink.dim)]], canvas.ink.page))
         return pieces
 
     @property

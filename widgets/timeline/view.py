@@ -79,7 +79,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("X", "go('error', 1)", "", show=False),
         Binding("i", "go('picture', -1)", "The picture before; I the next one", key_display="i"),
         Binding("I", "go('picture', 1)", "", show=False),
-        Binding("t", "go('raised')", "To the line that raised the error"),
+        Binding("t", "go('raised')", "Go to the line that raised the error"),
         Binding("slash", "find", "Search", key_display="/"),
         Binding("n", "find(1)", "Next match"),
         Binding("N", "find(-1)", "Match before"),
@@ -91,13 +91,16 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("o", "ask('open_outside')", "Open the picture in the desktop's viewer"),
         Binding("p", "ask('pager')", "Open in $PAGER"),
         Binding("ctrl+g", "ask('edit')", "Open a copy in $EDITOR"),
-        Binding("b", "ask('browser')", "Open HTML in the browser; asks first"),
+        Binding("b", "ask('browser')", "Open HTML in the browser; asks before"),
         Binding("s", "ask('save')", "Save to a file"),
         Binding("r,e", "ask('rerun')", "Run the code again, as it is or changed; it is shown first"),
         Binding("u", "ask('reuse')", "Use the text as a prompt"),
-        Binding("F", "ask('fork')", "Fork: go on from here on a new branch", key_display="F"),
+        Binding("F", "ask('fork')", "Fork: continue from here on a new branch", key_display="F"),
         Binding(
-            "E", "ask('rewind')", "Change the prompt of this block: go on from there on a new branch", key_display="E"
+            "E",
+            "ask('rewind')",
+            "Change the prompt of this block: continue from there on a new branch",
+            key_display="E",
         ),
         Binding(
             "R",

@@ -26,7 +26,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.parser import AnswerParser
 
-THOUGHT = "it stood in the model's thinking"
+THOUGHT = "it was part of the model's thinking"
 
 
 class AnswerStream:
@@ -57,8 +57,8 @@ class AnswerStream:
         """What the person should know of it, and what to do."""
         if self.truncated:
             title = "The answer was cut: the model reached its limit of output tokens."
-            return title, "Type /retry to let it go on."
-        return ("The model answered with nothing.", "Type /retry to ask again.") if self.empty else None
+            return title, "Type /retry to continue."
+        return ("The model sent an empty answer.", "Type /retry to ask again.") if self.empty else None
 
     def take(self, delta: Delta) -> None:
         """Emit what this delta changes."""

@@ -66,7 +66,8 @@ class Budget:
         """Why this model may not be asked, None where there is no limit of money, or its price is known."""
         if not self.cost or known:
             return None
-        title = f"Nothing was asked: the price of {model} is not known, so no budget of {dollars(self.cost)} can hold."
+        limit = f"so the budget of {dollars(self.cost)} does not allow it."
+        title = f"No request was sent: the price of {model} is not known, {limit}"
         hint = "Set model.input_price and model.output_price (0 if it costs nothing), or say /budget off, then /retry."
         return BudgetNotice("error", title, hint)
 

@@ -24,7 +24,7 @@ from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.kernels.base import InterruptMeans, Runner, RunResult, kernel_change
 
 REPLACE = "Esc twice within a second stops the turn and replaces the kernel; its variables are lost then."
-GIVE_UP = "Esc twice within a second stops the turn and waits for it no longer."
+GIVE_UP = "Esc twice within a second stops the turn without waiting for it."
 
 BY_WHICH: dict[InterruptMeans | None, str] = {
     "second_signal": "Stopped by the second SIGINT, which its subprocesses got as well: the first was not enough.",
@@ -156,7 +156,7 @@ class Execution:
             self._notice("info", BY_WHICH[means])
         elif result.status == "died":
             title = result.detail or f"The {self.block.runs_in} kernel ended."
-            hint = "Its variables are gone. It starts afresh with the next run; /restart does it now."
+            hint = "Its variables are lost. The next run starts a new one; /restart does so now."
             self._notice("error", title, hint=hint)
         elif result.detail:
             self._notice("info", result.detail)
@@ -164,9 +164,9 @@ class Execution:
     def _tell_restart(self) -> None:
         name = self.block.runs_in
         if isinstance(self.block, CodeBlock):
-            title, hint = f"The {name} kernel ignored the interrupt and was restarted.", "Its variables are gone."
+            title, hint = f"The {name} kernel ignored the interrupt and was restarted.", "Its variables are lost."
         else:
-            title, hint = f"The {name} ignored the interrupt.", "It may go on; nobody listens to it any more."
+            title, hint = f"The {name} ignored the interrupt.", "It may still run; its output is ignored."
         self._notice("warning", title, hint=hint)
 
     def _take(self, event: AnyEvent) -> None:
@@ -247,7 +247,7 @@ class Execution:
                     await asyncio.sleep(RETRY)
                 case "ignored" if not self._over.is_set():
                     code = isinstance(self.block, CodeBlock)
-                    title = f"The {'code' if code else 'call'} goes on: it ignored every interrupt."
+                    title = f"The {'code' if code else 'call'} still runs: it ignored every interrupt."
                     self._notice("warning", title, hint=REPLACE if code else GIVE_UP)
                     await _first(self._forced, self._over)
                 case _:

@@ -81,5 +81,5 @@ class HookCalls:
             if (plugin, hook) not in self._reported:
                 self._reported.add((plugin, hook))
                 title = f"The plugin {plugin} failed in its hook {hook}."
-                hint = "The session goes on as if it had not been asked. The log says why; this is not said again."
+                hint = "The session continues without it. The log says why; this notice is shown once."
                 self._emit(NoticeAdded(block_id=new_id(), level="warning", title=title, hint=hint))

@@ -144,7 +144,7 @@ class Session:
                 for remark in self.budget.notices(self.transcript.usage):
                     self.notice(*remark)
             title = f"Stopped after {self.settings.max_steps} answers of the model in one turn."
-            self.notice("warning", title, "Type /retry to let it go on, or start with a higher --max-steps.")
+            self.notice("warning", title, "Type /retry to continue, or start with a higher --max-steps.")
             raise TurnStopped("step_cap", title)
         except TurnStopped as stop:
             for block_id in actions:

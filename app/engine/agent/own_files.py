@@ -17,7 +17,7 @@ SECONDS = 2.0
 MOST = 2_000
 """Files that are remembered."""
 
-TOO_LATE = ", of which it could not be told in time whether it is committed"
+TOO_LATE = ", and whether it is committed took too long to find out"
 
 _Found = TypeVar("_Found")
 

@@ -104,8 +104,8 @@ def _summary(blocks: Sequence[CodeBlock], finished: Sequence[RerunFinished], mov
     """How many went as they did, which did not, what came out instead, and whether they ran somewhere else."""
     counts = Counter(event.outcome for event in finished)
     words: dict[RerunOutcome, str] = {
-        "same": "the same",
-        "differs": "with other output",
+        "same": "unchanged",
+        "differs": "with different output",
         "error": "failed",
         "interrupted": "interrupted",
         "died": "ended by the kernel",
@@ -113,14 +113,14 @@ def _summary(blocks: Sequence[CodeBlock], finished: Sequence[RerunFinished], mov
     }
     told = ", ".join(f"{counts[outcome]} {said}" for outcome, said in words.items() if counts[outcome])
     left = len(blocks) - len(finished)
-    title = f"Rebuilt {len(finished)} of {len(blocks)} runs: {told or 'none'}."
+    title = f"Re-ran {len(finished)} of {len(blocks)} cells: {told or 'none'}."
     details = "\n\n".join(
         f"{_first_line(blocks[number])}\n{event.difference}"
         for number, event in enumerate(finished)
         if event.difference
     )
     whole = counts["same"] == len(blocks)
-    hint = f"{left} more were not run. Mend what failed, or choose other runs with /rebuild." if left else ""
+    hint = f"{left} more were not run. Fix what failed, or choose other cells with /rebuild." if left else ""
     hint = f"{moved} {hint}".strip()
     return NoticeAdded(block_id=new_id(), level="info" if whole else "warning", title=title, hint=hint, details=details)
 

@@ -43,12 +43,12 @@ def run_hints(block: CodeBlock, earlier: Sequence[Block], confinement: Confineme
     text = "\n".join(_ends(block))
     if _READ_ONLY.search(text):
         yield RunHint(
-            "It was the sandbox that kept something from being written.",
-            "/sandbox says where code may write; the setting sandbox.writable names more folders.",
+            "The sandbox kept the code from writing.",
+            "/sandbox shows where code can write; the setting sandbox.writable adds folders.",
         )
     if confinement.offline and _NO_NETWORK.search(text):
         yield RunHint(
-            "It was the sandbox: code has no network here.",
+            "The sandbox kept the code from the network.",
             "The settings sandbox.network and sandbox.hosts allow it.",
         )
 

@@ -23,7 +23,7 @@ def withheld_events(conversation: Conversation, transcript: Transcript) -> Itera
         yield SecretsWithheld(block_id=block_id, names=names)
         if isinstance(block, UserBlock):
             title = f"Withheld from the model: {count_secrets(names)}."
-            hint = "It sees [secret withheld: …] in that place. Code can read a file that holds it."
+            hint = "The model reads [secret withheld: …] instead. Code can still read a file that contains it."
             yield NoticeAdded(block_id=new_id(), level="info", title=title, hint=hint)
 
 

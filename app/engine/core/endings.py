@@ -33,8 +33,8 @@ _STAGES: dict[EndingStage, str] = {
 
 _CAUSES: dict[Cause, str] = {
     "program": "the program ended",
-    "session": "the session was left",
-    "answer": "the answer broke off",
+    "session": "the session was closed",
+    "answer": "the answer was interrupted",
     "kernel": "it could not be started",
     "limit": "it reached its time limit",
     "nobody": "there was nobody to ask",

@@ -20,33 +20,32 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Which model answers, and how it is asked."""
 
     name: str = ""
-    """`PROVIDER/NAME` as LiteLLM spells it (`gpt-5`, `ollama/llama3`, `openai/anything` with `api_base`); `local/ID` is
-    the embedded one."""
+    """`PROVIDER/NAME` in LiteLLM's spelling (`gpt-5`, `ollama/llama3`, `openai/anything` with `api_base`), or
+    `local/ID` for a built-in one."""
     api_base: str = ""
     """URL of an OpenAI-compatible server."""
     temperature: float | None = None
     max_output_tokens: int | None = None
     context_window: int | None = None
-    """Tokens; None takes what is known of the model. Ollama is told to keep so many."""
+    """Tokens; without it, what is known of the model. Ollama keeps so many."""
     input_price: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    """US dollars for a million tokens that this model reads; for models whose price is not known, or is another."""
+    """Price of a million input tokens in US dollars, where the price list has none or another."""
     output_price: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    """US dollars for a million tokens that it writes."""
+    """Price of a million output tokens in US dollars."""
     tools: Literal["auto", "on", "off"] = "auto"
-    """Native tool calls: `auto` uses them where the model is known to have them, else fenced code."""
+    """Native tool calls: `auto` uses them if the model has them, else fenced code."""
     images: Literal["auto", "on", "off"] = "auto"
-    """Whether pictures are sent to the model."""
+    """Send pictures to the model."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
-    """How often a request is repeated after 429, 5xx or a refused connection, before anything arrived."""
+    """Retries of a request after 429, 5xx or a refused connection, before anything arrived."""
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
-    """Seconds without any byte from the server."""
+    """Timeout in seconds without any byte from the server."""
     content_timeout: Annotated[float, msgspec.Meta(gt=0)] = 300.0
-    """Seconds without any part of an answer, whatever else comes: comments that keep a connection alive are none."""
+    """Timeout in seconds without any part of an answer; comments that keep a connection alive are none."""
     answer_timeout: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """Seconds for one whole answer; 0 is no limit, for reasoning and slow machines take long."""
+    """Timeout in seconds for a whole answer; 0 is no limit, because reasoning and slow machines take long."""
     titles: bool = True
-    """Ask the model for a title of the session when the first turn is over (never an embedded one: it takes its time).
-    """
+    """Ask the model for a title of the session after the first turn (never a built-in one: it is slow)."""
 
 
 class LoopSection(SettingsSection, frozen=True, kw_only=True):
@@ -56,77 +55,77 @@ class LoopSection(SettingsSection, frozen=True, kw_only=True):
     max_steps: Annotated[int, msgspec.Meta(ge=1)] = 20
     """Model answers in one turn."""
     max_repeats: Annotated[int, msgspec.Meta(ge=1)] = 2
-    """The same code this often in one turn is asked about (or ends the turn where nobody can be asked)."""
+    """Ask before the same code runs this often in one turn; where nobody can be asked, the turn ends."""
     max_cost: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """US dollars that one session may cost: no further request is sent then; 0 is no limit."""
+    """Budget of a session in US dollars; no request is sent once it is spent; 0 is no limit."""
     max_tokens: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Tokens, in and out, that one session may use; 0 is no limit."""
+    """Budget of a session in tokens, input and output; 0 is no limit."""
     complete: bool = False
     """Insist, up to `max_steps`, until the model says that the task is done or impossible, or that it needs input."""
     time_limit: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """Seconds after which a run is interrupted, and, where nobody is there, its kernel restarted if it goes on; 0 is no
-    limit."""
+    """Time limit of a cell in seconds; then it is interrupted and, where nobody is there, its kernel restarted if it
+    still runs; 0 is no limit."""
     output_to_model: Annotated[int, msgspec.Meta(ge=1000)] = 12_000
-    """Characters of one run's output that go to the model: head and tail, with the count of what was left out."""
+    """Characters of one cell's output that go to the model: head and tail, with the count of the rest."""
 
 
 class KernelSection(SettingsSection, frozen=True, kw_only=True):
     """Settings of the kernels: how code runs."""
 
     python: str = ""
-    """What Python code runs in: a program, the folder of an environment, or its name. Without one: the environment that
-    is active, else that of the folder, else the Python of oi-tui."""
+    """Environment of Python code: a program, the folder of an environment, or its name. Default: the active one, else
+    the folder's, else the Python of oi-tui."""
     server: str = ""
-    """A Jupyter server or gateway on which Python code runs, by the name that it was added with, or `ssh://HOST`;
-    `NAME:KERNELSPEC` for another kernelspec, `NAME@ID` for a kernel that lives there; "" is this machine."""
+    """Jupyter server or gateway that runs Python code: the name of an added one, or `ssh://HOST`; `NAME:KERNELSPEC` for
+    another kernelspec, `NAME@ID` for a running kernel; "" is this machine."""
     shell: Literal["server", "here"] = "server"
-    """With a server: whether shell code runs in a terminal of it, or on this machine."""
+    """With a server: run shell code in a terminal there (`server`) or on this machine (`here`)."""
     ssh_command: str = "ssh"
-    """The ssh that leads to `ssh://` machines, with options if need be: `ssh -F FILE`."""
+    """The ssh command for `ssh://` machines, with its options: `ssh -F FILE`."""
     keep: bool = False
-    """Leave kernels that were started on a server alive at the end; `--resume` comes back to them."""
+    """Leave kernels on a server running at the end; `--resume` reconnects to them."""
     attach: bool = False
-    """Use a kernel that somebody else started (`kernel.server = "cluster@ID"`), with what that costs them."""
+    """Attach to a kernel that somebody else started (`kernel.server = "cluster@ID"`)."""
     start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
-    """Seconds."""
+    """Seconds until a kernel has to be ready."""
     output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000
-    """Characters of text that one run may put on the screen; the rest is counted and kept on disk."""
+    """Characters of one cell that the screen shows; the rest is counted and kept on disk."""
     interrupt_step: Annotated[float, msgspec.Meta(gt=0)] = 2.0
-    """Seconds that each rung of the interrupt ladder has."""
+    """Seconds between an interrupt and the next, harder one."""
     preload: Literal["auto", "on", "off"] = "auto"
-    """Import numpy as np, pandas as pd and pyplot as plt beforehand where installed; `auto`: for embedded models."""
+    """Import numpy as np, pandas as pd and pyplot as plt at the start, if installed; `auto`: for built-in models."""
 
 
 class SandboxSection(SettingsSection, frozen=True, kw_only=True):
     """What running code can reach. Where there can be no sandbox, nothing is run rather than run without."""
 
     mode: SandboxMode = "workspace-write"
-    """Write nothing, write in the folder that you started in, or no sandbox: code can do all that you can."""
+    """What code can write: nothing, the folder you started in, or everything (no sandbox, your full permissions)."""
     rung: Literal["auto", "bubblewrap", "space", "lock"] = "auto"
-    """How: by bubblewrap, by a space of our own, or (`auto`) by the first of these that works here. `lock` is weaker,
-    for where neither can be had: files and network are held, .git and .env of the folder are not protected."""
+    """Kind of sandbox: `auto` takes bubblewrap, else our own. `lock` is weaker, for systems with neither: it protects
+    files elsewhere and the network, not .git and .env of the folder."""
     network: Literal["none", "hosts", "full"] = "none"
-    """Nothing, the `hosts` only (by HTTP and HTTPS through a proxy), or everything."""
+    """What code can reach: nothing, the `hosts` only (HTTP and HTTPS through a proxy), or everything."""
     hosts: tuple[str, ...] = ()
-    """`example.org`, `*.example.org`, `example.org:8443`; nothing can be reached where the list is empty."""
+    """`example.org`, `*.example.org`, `example.org:8443`; an empty list allows none."""
     writable: tuple[str, ...] = ()
-    """More folders that may be written."""
+    """More folders that code can write."""
     readable: tuple[str, ...] = ()
-    """More files and folders that may be read."""
+    """More files and folders that code can read."""
     environment: tuple[str, ...] = ()
-    """Names of more variables that are passed on, be they secret."""
+    """More environment variables that code gets, even secret ones."""
     memory_mb: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Of one process; 0 is three quarters of this machine's memory."""
+    """Memory of one process; 0 is three quarters of this machine's memory."""
     processes: Annotated[int, msgspec.Meta(ge=0)] = 512
     """Processes and threads of one kernel; 0 is no limit."""
     file_mb: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Size of one file; 0 is no limit."""
+    """Size of one file that code writes; 0 is no limit."""
     open_files: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Of one process; 0 leaves the system's limit."""
+    """Open files of one process; 0 is the system's limit."""
     cpu_seconds: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Processor time of one process, after which it is ended; 0 is no limit."""
+    """Processor time of one process; then it is ended; 0 is no limit."""
     scratch_mb: Annotated[int, msgspec.Meta(ge=1)] = 1000
-    """Room in /tmp and in the home folder, which are in memory and empty."""
+    """Size of /tmp and of the home folder, which are empty and in memory."""
 
 
 class PolicySection(SettingsSection, frozen=True, kw_only=True):
@@ -135,17 +134,17 @@ class PolicySection(SettingsSection, frozen=True, kw_only=True):
     mode: PermissionMode | Literal[""] = ""
     """`plan`, `dontAsk`, `default`, `acceptEdits`, `auto`, `unlessDestructive` (the default) or `bypassPermissions`."""
     safe_mode: Literal["off", "ask", "auto"] = "off"
-    """Open Interpreter's name: `ask` is the mode `default`, `auto` the mode `auto`, `off` demands nothing."""
+    """Open Interpreter's name: `ask` is the mode `default`, `auto` the mode `auto`, `off` sets nothing."""
     auto_run: bool | None = None
-    """Open Interpreter's name: false is the mode `default`; true stands for `--yes` where nothing stricter is said."""
+    """Open Interpreter's name: false is the mode `default`; true is `--yes` unless something stricter is set."""
     allow_destructive: bool = False
-    """Deletes, forced pushes, dropped tables and the like run as anything else does, in every mode."""
+    """Run destructive code (deletes, forced pushes, dropped tables and the like) like any other, in every mode."""
     allow: tuple[str, ...] = ()
-    """Rules such as `Shell(git log *)`: run without a question where they cover all of a command."""
+    """Rules such as `Shell(git log *)`: run without asking what they cover completely."""
     ask: tuple[str, ...] = ()
-    """Rules for what is asked about each time, whatever the mode."""
+    """Rules for code that needs approval each time, whatever the mode."""
     deny: tuple[str, ...] = ()
-    """Rules for what never runs. More rules stand in `permissions.toml`."""
+    """Rules for code that never runs. More rules are in `permissions.toml`."""
 
 
 class DetachSection(SettingsSection, frozen=True, kw_only=True):

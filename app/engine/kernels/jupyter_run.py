@@ -33,7 +33,7 @@ WAITS_FOR_OTHERS = "Others use this kernel too, and it works for them: this run 
 
 NO_IDLE = "The end of this run's output never came from the kernel: output may be missing."
 
-OVERSTAYED = "was told to exit by this run, was not seen to do so, and was ended"
+OVERSTAYED = "got the exit of this run, did not exit in time, and was ended"
 """Of a kernel elsewhere it is the rule: its server looks for it every few seconds."""
 
 

@@ -171,6 +171,6 @@ class BodyBounds:
         if self._open > EVENT:
             raise BoundBroken(f"sent more than {EVENT // 1_000_000} MB without an end")
         if self._open > ERROR_BODY and self._may_be_error:
-            raise BoundBroken("broke off the answer with an error of huge size")
+            raise BoundBroken("ended the answer with an error of huge size")
         if self._lines > EVENT_LINES:
             raise BoundBroken(f"sent more than {EVENT_LINES:,} lines without an end")

@@ -205,7 +205,7 @@ def refusal_error(asked: ModelEndpoint, details: str = "") -> ModelError:
 def unknown_provider(name: str) -> ModelError:
     """A name that no provider can be told from."""
     hint = "Write PROVIDER/NAME, for example openai/gpt-5, or give the server's address with --api-base."
-    return ModelError("unknown_model", f"It is not clear whose model “{name}” is.", hint=hint)
+    return ModelError("unknown_model", f"No provider is known for the model “{name}”.", hint=hint)
 
 
 def needs_litellm(name: str) -> ModelError:
@@ -277,9 +277,7 @@ def _from_words(
     status = next((code for code in codes if isinstance(code, int)), 0)
     if status in (400, 401, 403, 404, 422):
         return _from_status(status, chain, said, details, asked)
-    title = (
-        f"{_capital(asked.server)} broke off the answer with an error." if started else "The model could not answer."
-    )
+    title = f"{_capital(asked.server)} ended the answer with an error." if started else "The model could not answer."
     hint = "Send the message again; the details say what the server reported."
     if status < 500:
         return RequestFailure(error=ModelError("other", title, hint=hint, details=details))

@@ -316,7 +316,7 @@ def _by_mode(case: _Case) -> tuple[Effect, str, Ground]:
             return "allow", told, "mode"
         case "auto" if not (confinement.sandboxed and confinement.offline):
             missing = "a sandbox" if not confinement.sandboxed else "a sandbox without network"
-            return "ask", f"{told}, which needs {missing} to run anything unasked", "mode"
+            return "ask", f"{told}, which needs {missing} to run anything without asking", "mode"
         case "auto" if reading.unread and case.tool != "Kernel":
             return "ask", f"{told} and a part that cannot be read: {reading.unread[0].why}", "guard"
         case "auto":

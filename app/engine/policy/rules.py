@@ -112,7 +112,7 @@ def short_form(text: str, verdict: Effect, why: str = "", sandboxed: bool = Fals
             _pattern_words(pattern), verdict, text=text.strip(), why=why, sandboxed=sandboxed, unchecked=unchecked
         )
     if unchecked:
-        raise WrongRule(f"{text}: unchecked is said of commands of the shell")
+        raise WrongRule(f"{text}: unchecked is for Shell rules only")
     return other_rule(tool, pattern, verdict, text=text.strip(), why=why, sandboxed=sandboxed)
 
 
@@ -166,8 +166,7 @@ def _check_reach(rule: Rule) -> Rule:
     match rule.tool:
         case "Python" | "Kernel":
             raise WrongRule(
-                f"{rule.text}: what code does cannot be told beforehand; it can be allowed only with "
-                'sandbox = "verified"'
+                f'{rule.text}: what code does is not known beforehand; it can be allowed only with sandbox = "verified"'
             )
         case "Tool" if not rule.pattern:
             raise WrongRule(f"{rule.text}: an allowed tool is named, as in Tool(clock)")

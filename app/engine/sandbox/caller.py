@@ -192,5 +192,5 @@ def is_system(descriptor: int) -> bool:
     """Whether its file system is one of those where the system tells of processes."""
     found = ctypes.create_string_buffer(256)  # `struct statfs`, which begins with its kind
     if libc.fstatfs(descriptor, found):
-        raise OSError(ctypes.get_errno(), "it cannot be told where it is")
+        raise OSError(ctypes.get_errno(), "its place is not known")
     return bool(struct.unpack_from("=q", found)[0] == PROC)

@@ -85,7 +85,7 @@ class Profile:
     def describe(self) -> str:
         """One line for the person: the sandbox, what may be written, the network."""
         if not self.encloses:
-            return "no sandbox: code can do all that you can"
+            return "no sandbox: code has your full permissions"
         said = "lock, .git and .env not protected" if self.is_weaker else "sandbox"
         said += ": writes nothing but scratch files" if not self.writes else ": writes in the workspace"
         if self.writes and self.writable:

@@ -48,7 +48,7 @@ MEETING_SIZE = 4_000_000
 DOOR = "proxy"
 """The socket in the folder of sockets through which the network is asked for."""
 
-NO_FALLBACK = "Nothing was run. To do without: --sandbox danger-full-access, or /sandbox on the screen."
+NO_FALLBACK = "No code ran. To run without a sandbox: --sandbox danger-full-access, or /sandbox on the screen."
 
 Command = Callable[[Path, Path], Sequence[str]]
 """The command, by the folder of its sockets and one for scratch files, as it sees them."""

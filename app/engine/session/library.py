@@ -106,7 +106,7 @@ class Library:
         except Exception as error:
             # Boundary: a defect in looking through old sessions must not take the open one with it.
             _log.exception("a question about sessions failed")
-            reply = failure_reply(OiTuiError(f"Something went wrong inside oi-tui: {error!r}.", hint="See the log."))
+            reply = failure_reply(OiTuiError(f"oi-tui failed: {error!r}.", hint="See the log."))
         if reply is not None:
             await self._send(reply)
         if isinstance(reply, SessionsFound) and reply.behind:

@@ -64,7 +64,9 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 
 _log = logging.getLogger(__name__)
 
-NO_FALLBACK = "Until then no code runs. To do without: /sandbox on the screen, or --sandbox danger-full-access."
+NO_FALLBACK = (
+    "Until then no code runs. To run without a sandbox: /sandbox on the screen, or --sandbox danger-full-access."
+)
 
 TELLING = 1.0
 """Seconds that a front end has to be told of the end of a session, and that it is not written down."""
@@ -341,13 +343,13 @@ class OpenSession:
         except Exception as error:
             # Boundary: a defect of ours ends this job, not the session. The person sees it in plain words.
             _log.exception("a job failed")
-            session.notice("error", f"Something went wrong inside oi-tui: {error!r}.", "See the log.")
+            session.notice("error", f"oi-tui failed: {error!r}.", "See the log.")
             self._end_broken(job)
 
     def _end_broken(self, job: Job) -> None:
         """A prompt is always answered with the end of a turn, also where it never began."""
         if self.session.transcript.turn_open or isinstance(job, Submit | Retry):
-            self.session.emit(TurnEnded(reason="engine_lost", detail="The turn was broken off by an error."))
+            self.session.emit(TurnEnded(reason="engine_lost", detail="The turn ended with an error."))
 
     async def _ready(self) -> None:
         await self.chooser.wait_until_open()

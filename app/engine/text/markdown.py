@@ -130,7 +130,7 @@ def run_end(block: ActionBlock) -> str:
         case "refused":
             return f"Not run: {block.refusal}" if block.refusal.strip() else "Not run."
         case "cut":
-            return "Broken off, not run."
+            return "Interrupted, not run."
         case "interrupted":
             return "Interrupted."
         case "died":

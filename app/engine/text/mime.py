@@ -120,7 +120,7 @@ def report(block: ActionBlock, limit: int, clean: Callable[[str], str] = str) ->
         case "refused":
             parts.append(f"[not run: {clean(block.refusal) or 'the user refused it'}]")
         case "cut":
-            parts.append(f"[not run: the {'code' if isinstance(block, CodeBlock) else 'call'} was broken off]")
+            parts.append(f"[not run: the {'code' if isinstance(block, CodeBlock) else 'call'} was interrupted]")
         case _:
             pass
     return "\n".join(parts) or "[no output]"

@@ -29,8 +29,8 @@ COMPARED = 64_000_000
 
 CHANGED = ", whose changes are not committed"
 UNTRACKED = ", which is not under version control"
-UNKNOWN = ", of which it could not be told in time whether it is committed"
-TOO_MANY = "more files than can be looked at"
+UNKNOWN = ", and whether it is committed took too long to find out"
+TOO_MANY = "more files than oi-tui looks at"
 
 _LEVELS = 60
 """Folders above a file in which its repository is looked for."""

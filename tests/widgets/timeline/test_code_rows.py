@@ -48,7 +48,7 @@ def call(**fields: Any) -> CallBlock:
         (code(state="refused", ending=STOPPED), " ⊘ python · 1 line · not run: you stopped the turn"),
         (code(state="interrupted", ending=CUT_OFF), " ■ python · 1 line · cut off: the program ended"),
         (code(state="died"), " ✗ python · 1 line · the kernel ended"),
-        (code(state="cut"), " ■ python · 1 line · broken off, not run"),
+        (code(state="cut"), " ■ python · 1 line · interrupted, not run"),
         (code(state="ok", withheld=("A", "A")), " ✓ python · 1 line · 2 secrets withheld"),
         (code(state="ok", withheld=("A",)), " ✓ python · 1 line · 1 secret withheld"),
         (code(state="ok", author="user"), " ✓ python · 1 line · typed by you"),

@@ -118,7 +118,7 @@ def test_a_fence_has_its_label_and_no_fence_marks(drawn: Draw) -> None:
 
 
 def test_an_answer_that_was_cut_says_so(drawn: Draw) -> None:
-    assert drawn(ProseBlock(id="p", text="half a sen", state="cut")) == ["   half a sen", "   … broken off"]
+    assert drawn(ProseBlock(id="p", text="half a sen", state="cut")) == ["   half a sen", "   … interrupted"]
 
 
 @pytest.mark.parametrize("language", ["python", "c", "javascript", "html", "nonsense", "pycon"])

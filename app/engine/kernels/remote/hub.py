@@ -155,7 +155,7 @@ class JupyterHub(JupyterServer):
                 hint=f"{self._hub}/hub/home shows what it is doing.",
             ) from None
         except (ClientError, OSError, ValueError) as error:
-            raise KernelError(f"{self.host} broke off while it started {called}: {tell_failure(error)}.") from None
+            raise KernelError(f"{self.host} failed while it started {called}: {tell_failure(error)}.") from None
         raise KernelError(f"{self.host} does not say how the start of {called} ended.")
 
 

@@ -67,7 +67,7 @@ class RemoteKernel(JupyterKernel):
         """Follow the run that went on without us to its end, as `run` does."""
         orphan, relay = self.seat.orphan, self._relay
         if self._run is not None or orphan is None or relay is None or not isinstance(self._worker, JupyterWorker):
-            raise KernelError("There is no run to come back to.")
+            raise KernelError("There is no run to reconnect to.")
         output = self._worker.follow(orphan)
         relay.lead_to(emit)
         return await self._result_of(output, "")

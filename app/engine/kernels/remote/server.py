@@ -263,7 +263,7 @@ class ServerAsleep(KernelError):
     """The server would have to be started."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"No Jupyter server runs on {host}.", hint="It is started when code is to run there.")
+        super().__init__(f"No Jupyter server runs on {host}.", hint="It starts when code first runs there.")
 
 
 class KernelRefused(KernelError):

@@ -95,7 +95,7 @@ def in_words(record: AnyRecord) -> str:
         case LinesWereLost():
             return f"lines up to {record.seq} had vanished from the log while it was open"
         case SessionLeft():
-            return "the session was left"
+            return "the session was closed"
         case _:
             assert_never(record)
 

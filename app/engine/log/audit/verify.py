@@ -160,7 +160,7 @@ def _place(line: _Line, number: int, said: int, before: ChainLink, found: Sequen
         gone = f"line {said + 1}" if line.seq == said + 2 else f"lines {said + 1} to {line.seq - 1}"
         yield Finding(number, "missing", f"before it, {gone} of the log as it was written are gone")
     elif line.seq <= said:
-        yield Finding(number, "reordered", f"it was line {line.seq}, and stands behind what was line {said}")
+        yield Finding(number, "reordered", f"it was line {line.seq}, and now follows what was line {said}")
     elif line.prev != before.sha256 and not any(earlier.line == number - 1 for earlier in found):
         if number == 1:
             yield Finding(1, "edited", "it is not the beginning of this session's log")

@@ -185,7 +185,7 @@ def _require_sense(recording: Recording, path: Path) -> None:
     except (ValueError, OverflowError, OSError) as error:
         raise StoreError(f"{path} was made at no time that there is.", details=str(error)) from error
     except StoreError as error:
-        raise StoreError(f"{path}: what was told in this recording makes no sense.", details=error.details) from error
+        raise StoreError(f"{path}: the events of this recording make no sense.", details=error.details) from error
 
 
 def _lines(lines: Iterable[bytes], path: Path) -> Iterator[RecordingLine]:

@@ -29,7 +29,7 @@ class SessionOpenElsewhere(StoreError):
     def __init__(self) -> None:
         super().__init__(
             "This session is open in another oi-tui.",
-            hint="Go on there. Or fork it there (F on a block): the fork goes on there, and this one is free.",
+            hint="Continue there. Or fork it there (F on a block): then this one is free.",
         )
 
 
