@@ -82,7 +82,7 @@ def stored_session(resume: str, elsewhere: Elsewhere | None) -> str | None:
 
 
 def _elsewhere(error: SessionOpenElsewhere, session_id: str) -> StoreError:
-    hint = "Go on there. Or here: --if-open new, --if-open fork; oi-tui sessions show prints it."
+    hint = "Continue there. Or here: --if-open new, --if-open fork; oi-tui sessions show prints it."
     if live_session(session_id) is not None:
         hint = f"It runs detached: oi-tui attach {session_id}. Or here: --if-open new, --if-open fork."
     return StoreError(error.title, hint=hint)

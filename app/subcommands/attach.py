@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", metavar="[ID]", default="", type=words)
-@click.option("--take-over", is_flag=True, help="If another terminal shows it: detach that one, unasked.")
+@click.option("--take-over", is_flag=True, help="If another terminal shows it: detach that one without asking.")
 @click.option("--stop", is_flag=True, help="End it instead: it is saved, its kernels end.")
 def attach(session: str, take_over: bool, stop: bool) -> None:
-    """Come back to a session that runs detached; without ID, the only one."""
+    """Attach to a session that runs detached; without ID, the only one."""
     from oi_tui.app.frontend.attaching import live_sessions
     from oi_tui.app.opening import require_terminal, run_screen, screen_of
     from oi_tui.app.resuming import Opening

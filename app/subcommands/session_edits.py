@@ -59,13 +59,13 @@ def sessions_fork(session: str, as_json: bool) -> None:
         print_json([as_object(record)])
     else:
         echo(safe_text(f"{record.id}  {record.title or '(no title)'}"))
-        echo(f"To go on with it: oi-tui --resume {record.id}", err=True)
+        echo(f"Resume with: oi-tui --resume {record.id}", err=True)
 
 
 @click.command("stop")
 @id_argument
 def sessions_stop(session: str) -> None:
-    """End a session that runs detached: it is saved, its kernels end. Words do not do for an ID here."""
+    """End a session that runs detached: it is saved, its kernels end. ID must be an id here, not words."""
     from oi_tui.app.frontend.attaching import live_sessions
     from oi_tui.app.subcommands.attach import stop_live, tell_live
 

@@ -33,7 +33,7 @@ IMPORT_LIMIT = 500_000_000
 IMPORT_STEP = 2_000
 """Events that are written at once; other programs may write in between."""
 
-archived_option = click.option("--archived", is_flag=True, help="Those that were put away.")
+archived_option = click.option("--archived", is_flag=True, help="Archived sessions.")
 
 
 @click.group(invoke_without_command=True)
@@ -66,7 +66,7 @@ def sessions_list(archived: bool = False, here: bool = False, limit: int | None 
     if any(record.id in states for record in records):
         marked = [(*row[:3], states.get(row[0], ""), *row[3:]) for row in rows]
         _print_table(("id", "last used", "turns", "detached", "title", "folder"), marked, wide=4)
-        echo("Come back to a detached one: oi-tui attach ID. End it: oi-tui sessions stop ID", err=True)
+        echo("Attach to a detached one: oi-tui attach ID. End it: oi-tui sessions stop ID", err=True)
     else:
         _print_table(("id", "last used", "turns", "title", "folder"), rows, wide=3)
     if not records:

@@ -43,7 +43,7 @@ def late_batches(
         try:
             events = (*store.load(session_id), *unwritten)
         except StoreError as error:
-            _log.warning("the session is told from memory: %s", error)
+            _log.warning("the session is read from memory: %s", error)
     opened = max((at for at, event in enumerate(events) if isinstance(event, SessionOpened)), default=-1)
     if opened < 0:
         events = events_of_blocks(transcript.blocks, transcript.usage)
