@@ -69,12 +69,12 @@ def test_T6_nothing_that_is_written_raw_reaches_the_terminal(
     shown.send("%exec(open('raw.py').read())\r")
     for mark in ("after-one", "after-two", "after-puts", "after-child", "there is no tty"):
         shown.wait_for(mark)
-    shown.wait_for("no network   ")
+    shown.wait_for("ctrl+p commands")
     shown.send("%exec(open('crash.py').read())\r")
     shown.wait_for("invalid memory access")
     shown.send("!cat one; cat two >&2; cat tty >/dev/tty\r")
     shown.wait_for("after-tty")
-    shown.wait_for("no network   ")
+    shown.wait_for("ctrl+p commands")
     leave(shown)
     assert b"after-crash" not in shown.raw
 
