@@ -48,7 +48,7 @@ def test_V6_code_console_and_answer_are_copied_as_logical_text_by_key(start: Sta
     shown.send("\t")
     shown.wait_for(re.compile(r"^▌\s+Done\.", re.MULTILINE))
     printed = "a line of code that is much longer than a terminal of eighty columns is wide, and whole"
-    for keys, text in (("c", "Done."), ("\x1b[Ac", LONG), ("o", printed), ("\x1b[Ac", PROSE)):
+    for keys, text in (("c", "Done."), ("\x1b[Ac", LONG), ("C", printed), ("\x1b[Ac", PROSE)):
         before = len(copied(shown))
         shown.send(keys)
         shown.wait_until(partial(lambda before: len(copied(shown)) > before, before), f"{text!r} in the clipboard")
