@@ -293,7 +293,7 @@ async def test_stopping_the_turn_gives_queued_prompts_back_instead_of_sending_th
         await front.client.send(Interrupt(turn=True))
         await front.until_event(TurnEnded)
         notices = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
-        assert [notice.hint for notice in notices] == ["second"]
+        assert [notice.hint or notice.title for notice in notices] == ["second", "You stopped the turn."]
         waits = [reply.prompts for reply in front.replies if isinstance(reply, PromptsQueued)]
         assert waits == [("second",), ()]
     assert len(model.requests) == 1

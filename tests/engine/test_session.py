@@ -559,9 +559,10 @@ async def test_N2_a_run_that_ignores_the_interrupt_costs_the_kernel_only_when_th
     states = [event.state for event in of(KernelChanged, events)]
     assert states == ["starting", "busy", "interrupting", "interrupting", "idle"]
     assert of(ExecutionFinished, events)[0].status == "interrupted"
-    went_on, restarted = of(NoticeAdded, events)
+    went_on, restarted, stopped = of(NoticeAdded, events)
     assert "still runs" in went_on.title
     assert "restarted" in restarted.title
+    assert stopped.title == "You stopped the turn."
     assert end_of(events).reason == "interrupted"
 
 
@@ -609,7 +610,8 @@ async def test_an_interrupt_while_the_model_hangs_ends_the_turn_and_keeps_the_te
 
     events = await play(session, session.run("hello"), stop)
     assert end_of(events).reason == "interrupted"
-    assert narrow(session.transcript.blocks[-1], ProseBlock).state == "cut"
+    assert narrow(session.transcript.blocks[-2], ProseBlock).state == "cut"
+    assert narrow(session.transcript.blocks[-1], NoticeBlock).title == "You stopped the turn."
     assert model.closed == 1
 
 

@@ -154,6 +154,7 @@ class Session:
                     self.notice(*remark)
             if self._halt.is_asked():
                 stop = TurnStopped("interrupted", INTERRUPTED)
+                self.notice("info", "You stopped the turn.")
             self.emit(TurnEnded(reason=stop.reason, detail=stop.detail))
 
     def _begin(self) -> None:

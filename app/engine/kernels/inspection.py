@@ -105,6 +105,11 @@ class Inspectable(Protocol):
         """A longer look at one variable."""
         ...
 
+
+@runtime_checkable
+class NameSource(Protocol):
+    """A kernel that can be asked for names, in the same way."""
+
     def names(self, source: str, place: int) -> Awaitable[CodeNames | None]:
         """What could complete the name that ends at this place, without running anything of the person's."""
         ...

@@ -17,7 +17,7 @@ from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import Telling
 from oi_tui.app.engine.core.verbs import CompleteCode
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
-from oi_tui.app.engine.kernels.inspection import CodeNames, Inspectable, Listing, VariableDetail
+from oi_tui.app.engine.kernels.inspection import CodeNames, Inspectable, Listing, NameSource, VariableDetail
 
 Said = TypeVar("Said")
 
@@ -120,6 +120,9 @@ class VariableInspector:
         asked = _askable(kernel)
         if isinstance(asked, str):
             self._tell(told(telling=asked))
+            return
+        if not isinstance(asked, NameSource):
+            self._tell(told(telling="silent"))
             return
 
         def tell(found: CodeNames | None) -> None:
