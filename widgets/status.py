@@ -165,7 +165,7 @@ def status_parts(status: Status, now: float = 0.0) -> list[StatusPart]:
     if status.model or activity.word != STARTING:  # whether there is one is not known yet
         found.append(StatusPart(name_in_short(safe_text(status.model)) or "no model", _NAME, style="$text"))
     if status.recorded:
-        found.append(StatusPart("recording, nothing runs", 0, style="$accent"))
+        found.append(StatusPart("read-only, nothing runs", 0, style="$accent"))
     else:
         found.append(_approval_part(status))
     if status.sandbox and not status.recorded:

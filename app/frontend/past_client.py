@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 
-from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, TurnEnded
+from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, SessionOpened
 from oi_tui.app.engine.core.protocol import REPLAYED, Batch, Reply
 from oi_tui.app.engine.core.verbs import AnyVerb, Open, Run, Submit
-from oi_tui.app.engine.transcript.event_log import ends_in_turn
+from oi_tui.app.engine.transcript.event_log import fold_events
+from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 
 READ_ONLY = "Read-only: another oi-tui has this session open. Nothing is sent or run here."
 
@@ -24,14 +25,7 @@ class PastClient:
         """Whatever would ask or run something is answered with what this is."""
         match verb:
             case Open():
-                ended = [TurnEnded(reason="engine_lost")] if ends_in_turn(self._events) else []
-                events = (*self._events, *ended)
-                for first in range(0, len(events) or 1, REPLAYED):
-                    part, further = events[first : first + REPLAYED], first > 0
-                    more = first + REPLAYED < len(events)
-                    self._replies.put_nowait(
-                        Batch(session_id=self._session_id, events=part, replay=True, further=further, more=more)
-                    )
+                self._replay()
                 self._tell()
             case Submit() | Run():
                 self._tell()
@@ -44,6 +38,17 @@ class PastClient:
 
     async def close(self) -> None:
         self._replies.put_nowait(None)
+
+    def _replay(self) -> None:
+        """All that is written; what runs there at this moment has run until here."""
+        transcript = fold_events(self._events)
+        transcript.close("record")
+        opened = [event for event in self._events if isinstance(event, SessionOpened)][-1:]
+        events = (*opened, *events_of_blocks(transcript.blocks, transcript.usage))
+        for first in range(0, len(events), REPLAYED):
+            part, more = events[first : first + REPLAYED], first + REPLAYED < len(events)
+            batch = Batch(session_id=self._session_id, events=part, replay=True, further=first > 0, more=more)
+            self._replies.put_nowait(batch)
 
     def _tell(self) -> None:
         self._notices += 1

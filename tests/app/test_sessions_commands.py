@@ -18,8 +18,9 @@ from oi_tui.app.engine.core.blocks import UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.log.recording.form import read_recording
-from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.log.store import Claims, Store
 from oi_tui.app.engine.transcript.event_log import fold_events
+from oi_tui.app.resuming import Opening, find_opening, stored_session
 from support.sessions import code, printed, prose, turn
 from support.terminal import Terminal
 
@@ -216,3 +217,41 @@ def test_on_a_terminal_the_table_fits_and_rm_asks(
     assert early.wait_exit() == 130
     with closing(Store(home / "sessions.db")) as store:
         assert len(store.sessions()) == 3
+
+
+def test_title_tags_and_forks_from_the_command_line(run: Run) -> None:
+    assert run("title", "aaa1", "Monthly", "means").stdout == "aaa1  Monthly means\n"
+    assert run("tag", "aaa1", "weather", "#2026").stdout == "aaa1  #2026  #weather\n"
+    (tagged,) = objects(run("tag", "aaa1", "--remove", "weather", "--json"))
+    assert (tagged["title"], tagged["tags"]) == ("Monthly means", ["2026"])
+    assert run("tag", "aaa1", "--remove").stdout == "aaa1\n"
+    (forked,) = objects(run("fork", "aaa1", "--json"))
+    assert (forked["parent_id"], forked["title"], forked["turns"]) == ("aaa1", "Monthly means", 1)
+    assert run("show", forked["id"]).stdout == run("show", "aaa1").stdout
+    with pytest.raises(StoreError, match="No sessions that begin with aaa1 run detached"):
+        run("stop", "aaa1")
+
+
+def test_a_session_that_is_open_elsewhere_is_forked_looked_at_or_left_as_the_flag_says(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(home.parent))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert find_opening("aaa1", "/", None) == Opening("aaa1")
+    claims = Claims.beside(home / "sessions.db")
+    claims.take("aaa1")
+    monkeypatch.setattr("oi_tui.app.resuming.CLAIM_PATIENCE", 0)
+    try:
+        with pytest.raises(StoreError, match="open in another oi-tui") as refused:
+            find_opening("aaa1", "/", None)  # nobody is at a terminal
+        assert "--if-open fork" in refused.value.hint
+        assert find_opening("aaa1", "/", "new") == Opening()
+        looked = find_opening("aaa1", "/", "look")
+        with closing(Store(home / "sessions.db")) as store:
+            assert (looked.session_id, looked.past) == ("aaa1", store.load("aaa1"))
+            for forked in (find_opening("aaa1", "/", "fork").session_id, stored_session("aaa1", "fork")):
+                assert forked is not None
+                assert store.record(forked).parent_id == "aaa1"
+        assert stored_session("aaa1", "new") is None
+    finally:
+        claims.keep_only()

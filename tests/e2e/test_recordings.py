@@ -113,7 +113,7 @@ def test_a_recording_is_played_without_a_model_and_without_a_kernel(
     shown.wait_for("ends here")
     assert "total 45" in shown.screen
     assert "The total is 45." in shown.screen
-    assert "recording, nothing runs" in shown.screen
+    assert "read-only, nothing runs" in shown.screen
     assert "approval: ask" not in shown.screen
     shown.send("and now?\r")
     shown.wait_for("This is a recording")

@@ -12,15 +12,24 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.core.blocks import NoticeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
-from oi_tui.app.engine.core.events import DecisionRequested, OutputAdded, TurnEnded
+from oi_tui.app.engine.core.events import (
+    CodeFinished,
+    CodeStarted,
+    DecisionRequested,
+    InputRequested,
+    OutputAdded,
+    TurnEnded,
+    TurnStarted,
+)
 from oi_tui.app.engine.core.protocol import Batch, Configure, Detached, DraftKept, Failed, Hello, encode_message
 from oi_tui.app.engine.core.settings import DetachSection, LoopSection, ModelSection, Settings, survives_hangup
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Close, Decide, Detach, KeepDraft, Open, Submit
 from oi_tui.app.engine.files import engine_sockets
 from oi_tui.app.engine.files.engine_sockets import MOST, Peer, engine_folder, is_own, listen_for
+from oi_tui.app.engine.files.paths import own_dirs
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.session.engine import Engine
@@ -33,6 +42,7 @@ from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeMo
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.frontend.attaching import AttachedClient, LiveSession, live_session, live_sessions
 from oi_tui.app.frontend.client import LINE_LIMIT, StreamClient
+from oi_tui.app.frontend.past_client import READ_ONLY, PastClient
 from support.front import Front
 from support.kinds import narrow
 
@@ -349,6 +359,27 @@ async def test_an_engine_of_another_version_is_said_and_can_be_ended() -> None:
         live.require_attachable()
     assert "oi-tui sessions stop abc" in said.value.hint
     assert await asyncio.to_thread(live_sessions) == []
+
+
+def test_S15_the_sockets_are_in_a_folder_that_every_sandbox_hides() -> None:
+    assert any(engine_folder().is_relative_to(hidden) for hidden in own_dirs())
+
+
+async def test_a_session_that_is_only_looked_at_ends_where_the_record_does_and_sends_nothing() -> None:
+    asked = DecisionRequested(request_id="d1", block_id="c1", language="python", source="x", sha256="")
+    started = (TurnStarted(block_id="u1", text="hi"), CodeStarted(block_id="c1", language="python"))
+    front = Front(PastClient("s1", (*started, CodeFinished(block_id="c1", language="python", source="x"), asked)))
+    await front.client.send(Open())
+    await front.client.send(Submit(text="more"))
+    await front.client.close()
+    with pytest.raises(AssertionError, match="the replies ended"):
+        await front.until_event(InputRequested)
+    assert not front.transcript.turn_open
+    assert front.transcript.pending_decision is None
+    code = narrow(front.transcript.blocks[1], CodeBlock)
+    assert code.ending is not None
+    assert code.ending.describe() == "not decided: the record ends here"
+    assert [block.title for block in front.transcript.blocks if isinstance(block, NoticeBlock)] == [READ_ONLY] * 2
 
 
 def test_a_lost_terminal_detaches_over_ssh_unless_said_otherwise() -> None:

@@ -166,8 +166,11 @@ def bait(home: Path) -> Iterator[dict[str, object]]:
     """Sockets on which programs of this machine listen: in the home folder, in /tmp, without a path, on ports."""
     with ExitStack() as stack:
         addresses: dict[str, object] = {}
+        engine = home / ".local" / "state" / "oi-tui" / "engines" / "host" / "0123456789ab.01234567"
+        engine.parent.mkdir(parents=True)
         for name, address in {
             "home": str(home / ".agent.sock"),
+            "engine": f"{engine}",
             "tmp": f"/tmp/oi-tui-{uuid.uuid4().hex[:8]}.sock",
             "abstract": f"\0oi-tui-{uuid.uuid4().hex}",
         }.items():
@@ -183,7 +186,7 @@ def bait(home: Path) -> Iterator[dict[str, object]]:
         yield addresses | {"port": port.getsockname(), "udp": udp.getsockname()}
 
 
-@pytest.mark.parametrize("where", ["home", "tmp", "abstract"])
+@pytest.mark.parametrize("where", ["home", "engine", "tmp", "abstract"])
 async def test_S15_sockets_of_this_machine_are_out_of_reach(
     python: Kernel, bait: dict[str, object], where: str
 ) -> None:
