@@ -32,7 +32,7 @@ from oi_tui.app.engine.files.engine_sockets import connect_engine, engine_folder
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.models.scripted import ScriptedAnswer
 from oi_tui.app.engine.transcript.event_log import fold_events
-from oi_tui.app.frontend.attaching import AttachedClient, LiveSession, live_sessions
+from oi_tui.app.frontend.attaching import AttachedClient, LiveSession, live_sessions, stop_engine
 from oi_tui.app.frontend.client import ProcessClient
 from support.enclosure import UNENCLOSED
 from support.front import Front
@@ -69,14 +69,16 @@ def digest(blocks: Sequence[Block]) -> str:
 
 
 @pytest.fixture(autouse=True)
-def home(clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def home(clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """The environment of a person who came over SSH, for programs and for this process."""
     clean_env["SSH_CONNECTION"] = "192.0.2.1 50000 192.0.2.2 22"
     for name in list(os.environ):
         monkeypatch.delenv(name)
     for name, value in clean_env.items():
         monkeypatch.setenv(name, value)
-    return clean_env
+    yield clean_env
+    for live in live_sessions():  # where the test failed: it would go on for hours
+        stop_engine(live)
 
 
 @pytest.fixture
