@@ -135,7 +135,7 @@ class Workplace:
         if self.change:
             said.append(f"{self.change} Until you look, its rules can only forbid: “oi-tui trust”.")
         if mode != "danger-full-access" and self.settings.sandbox.rung == "lock":
-            said.append(f"A weaker lock instead of a sandbox, as you chose: {LOCK}.")
+            said.append(f"The weaker lock, as you chose: it {LOCK}.")
         if decision is not None and mode == decision.sandbox == "danger-full-access" and not self.mode_said:
             said.append("No sandbox, as you chose for this folder: code has your full permissions.")
         return said

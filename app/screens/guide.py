@@ -95,7 +95,7 @@ class GuideScreen(ModalScreen[None]):
         self._timeline.search(event.value)
         if wanted and self._shown:
             self._open_topic(self._shown[0])
-            self._timeline.call_after_refresh(self._timeline.action_find, 1)
+            self._timeline.call_after_refresh(self._find_first, event.value)
         self._mark_topic()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -147,6 +147,11 @@ class GuideScreen(ModalScreen[None]):
         self._jumped = True
         self._timeline.show_block(topic, at_top=True)
         self._mark_topic()
+
+    def _find_first(self, words: str) -> None:
+        """To the first match, unless more was typed meanwhile."""
+        if self.query_one(Input).value == words:
+            self._timeline.action_find(1)
 
     def _mark_topic(self) -> None:
         topic, topics = self._topic, self.query_one(Options)
