@@ -313,7 +313,7 @@ def test_U20_what_runs_later_is_told_on_stderr_before_the_task_ends(
 ) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    script.write(MANY_AND_A_HOOK.format(count=60_000), "Done.")
+    script.write(MANY_AND_A_HOOK.format(count=51_000), "Done.")
     done = oi_tui(clean_env, *script.arguments, "run", "--yes", "go", cwd=work)
     narration = done.stderr.decode()
     assert done.returncode == 0, narration

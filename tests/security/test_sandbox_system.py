@@ -286,7 +286,7 @@ def above_all(mark: str) -> set[int]:
 
 
 @pytest.mark.parametrize("end", ["close", "restart", "kill"])
-@pytest.mark.parametrize("language", ["python", "shell"])
+@pytest.mark.parametrize("language", ["light", "shell"])
 async def test_S18_nothing_outlives_the_sandbox(enclosed: Enclosed, usual: Profile, language: str, end: str) -> None:
     mark = f"oi-tui-orphan-{uuid.uuid4().hex}"
     kernel = enclosed(usual, language)
@@ -398,7 +398,7 @@ async def test_R1_an_interrupt_stops_a_job_of_the_shell(shell: Kernel) -> None:
     assert (await collect(shell, "echo $kept")).text() == "41\n"
 
 
-@pytest.mark.parametrize("language", ["python", "shell"])
+@pytest.mark.parametrize("language", ["light", "shell"])
 async def test_K2_a_kernel_that_is_killed_has_died(enclosed: Enclosed, usual: Profile, language: str) -> None:
     kernel = enclosed(usual, language)
     run = await collect(kernel, "kill -9 $$" if language == "shell" else "import os\nos.kill(os.getpid(), 9)")
