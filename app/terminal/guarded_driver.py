@@ -23,6 +23,8 @@ _TICK = 0.1
 """Seconds after which a key that could begin more is taken as it is; Textual's own."""
 
 _START, _END = "\x1b[200~", "\x1b[201~"
+_ALT_ENTER = re.compile(r"\x1b[\r\n]")
+_OTHER_KEY = re.compile(r"\x1b\[27;(\d{1,3});(\d{1,7})~")
 _BEGINNING = re.compile(r"\x1b(?:\[(?:2(?:0(?:[01])?)?)?)?\Z")
 
 
@@ -48,7 +50,7 @@ class Pastes:
                 self._pasting = start >= 0
                 end = start + len(_START) if self._pasting else len(window)
                 self._passed = "" if self._pasting else window[1 - len(_START) :]
-                parts.append(window[known:end])
+                parts.append(spell_keys(window[known:end]))
                 text = window[end:]
                 continue
             inside, found, rest = text.partition(_END)
@@ -64,6 +66,12 @@ def tell_terminal(driver: Driver | None, sequence: str) -> None:
     if isinstance(driver, GuardedDriver):
         driver.write(sequence)
         driver.flush()
+
+
+def spell_keys(text: str) -> str:
+    """Keys that Textual's parser does not know, as Kitty's protocol spells them: Alt+Enter is Escape and Enter in one
+    piece everywhere else, and Shift+Enter has a spelling of its own in xterm and tmux (modifyOtherKeys)."""
+    return _OTHER_KEY.sub("\x1b[\\2;\\1u", _ALT_ENTER.sub("\x1b[13;3u", text))
 
 
 class GuardedDriver(LinuxDriver):

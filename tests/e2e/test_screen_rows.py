@@ -249,6 +249,7 @@ def test_V5_suspending_gives_the_terminal_back_and_fg_returns(
     shown.send("\x1a")
     shown.wait_for("Stopped")
     assert shown.private_modes & {1000, 1003, 1006, 1049} == set()
+    assert shown.raw.count(b"\x1b[>25u") == shown.raw.count(b"\x1b[<u") == 1  # the keyboard protocol of Kitty
     shown.send("echo usable-$((40 + 2))\r")
     shown.wait_for("usable-42")
     shown.send("fg\r")

@@ -40,3 +40,17 @@ def test_T1_no_key_comes_out_of_a_paste(text: str, cuts: list[int]) -> None:
 @pytest.mark.parametrize("keys", ["\x1b[A", "\x1b", "y\r", "\x1bOP\x1b[Z", "\x1b[200"])
 def test_keys_are_passed_on_at_once(keys: str) -> None:
     assert Pastes().feed(keys) == keys
+
+
+@pytest.mark.parametrize(
+    ("sent", "key"),
+    [
+        ("\x1b\r", "alt+enter"),
+        ("\x1b[13;3u", "alt+enter"),
+        ("\x1b[27;2;13~", "shift+enter"),
+        ("\x1b[13;2u", "shift+enter"),
+    ],
+)
+def test_a_new_line_has_keys_in_every_terminal(sent: str, key: str) -> None:
+    assert [event.key for event in events_of(sent, []) if isinstance(event, events.Key)] == [key]
+    assert [event for event in events_of(f"\x1b[200~{sent}\x1b[201~", []) if isinstance(event, events.Key)] == []
