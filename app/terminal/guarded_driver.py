@@ -50,7 +50,7 @@ class Pastes:
                 self._pasting = start >= 0
                 end = start + len(_START) if self._pasting else len(window)
                 self._passed = "" if self._pasting else window[1 - len(_START) :]
-                parts.append(spell_keys(window[known:end]))
+                parts.append(kitty_spelling(window[known:end]))
                 text = window[end:]
                 continue
             inside, found, rest = text.partition(_END)
@@ -68,7 +68,7 @@ def tell_terminal(driver: Driver | None, sequence: str) -> None:
         driver.flush()
 
 
-def spell_keys(text: str) -> str:
+def kitty_spelling(text: str) -> str:
     """Keys that Textual's parser does not know, as Kitty's protocol spells them: Alt+Enter is Escape and Enter in one
     piece everywhere else, and Shift+Enter has a spelling of its own in xterm and tmux (modifyOtherKeys)."""
     return _OTHER_KEY.sub("\x1b[\\2;\\1u", _ALT_ENTER.sub("\x1b[13;3u", text))

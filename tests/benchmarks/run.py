@@ -36,6 +36,7 @@ BENCHMARKS = (
         "flood",
     ),
     *(
+        "completing",
         "viewer_bench",
         "sessions_bench",
         "sessions",
