@@ -31,6 +31,7 @@ from oi_tui.app.engine.core.protocol import (
     Batch,
     Failed,
     Hello,
+    LastBlocks,
     PromptsQueued,
     Reply,
     SandboxFailed,
@@ -94,6 +95,8 @@ class Bridge:
         self.transcript = Transcript()
         self._past = self.transcript
         """What is told of a session that is being opened."""
+        self._shows_ending = False
+        """The view shows how that ends, and the transcript is still empty."""
         self.stopped = False
         """Whether there is no engine, and none is being started."""
         self._connect = connect
@@ -218,7 +221,8 @@ class Bridge:
         self._client = client
         sender: asyncio.Task[None] | None = None
         try:
-            await client.send(Open(session_id=self._session_id, anew=self._is_new))
+            end_first = self._session_id is not None and not self.transcript.session_id
+            await client.send(Open(session_id=self._session_id, anew=self._is_new, end_first=end_first))
             if self._inspecting:
                 await client.send(Inspect(on=True))
             sender = asyncio.create_task(self._send_all(client))
@@ -280,6 +284,10 @@ class Bridge:
                 self._replay(reply)
             case Batch():
                 self._apply(reply.events)
+            case LastBlocks():
+                if not self.transcript.session_id:
+                    self._shows_ending = True
+                    self._view.reset(reply.blocks)
             case Failed():
                 self._then = None if self._shown == self._left else self._then
                 self._notice("error", reply.title, reply.hint, reply.details)
@@ -306,11 +314,12 @@ class Bridge:
             self._route(PromptsQueued())
             self._shown = batch.session_id
             self._rest()
+            self._shows_ending = False
             self._view.reset(self.transcript.blocks)
             self._apply([])
 
     def _apply(self, events: Sequence[AnyEvent]) -> None:
-        transcript, anew = self.transcript, False
+        transcript, anew = self.transcript, self._shows_ending and bool(events)
         changed: dict[int, None] = {}
         for event in events:
             if isinstance(event, ConversationCleared):
@@ -318,6 +327,7 @@ class Bridge:
             changed.update(dict.fromkeys(transcript.apply(event)))
             self._follow(event)
         if anew:
+            self._shows_ending = False
             self._view.reset(transcript.blocks)
         else:
             for index in changed:

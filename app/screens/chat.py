@@ -213,10 +213,10 @@ class ChatScreen(Screen[None]):
 
     def reset(self, blocks: Sequence[Block]) -> None:
         was_above = self.parts.pane.has_focus_within
-        self.parts.pane.reset(blocks)
+        stays = self.parts.pane.reset(blocks)
         self.query_one(Bottom).note_past()
         self._show_timeline(bool(blocks))
-        if was_above:
+        if was_above and not stays:
             self.query_one(Bottom).focus_shown()  # what had the focus is not on the screen any more
         self.query_one(PromptArea).set_history([block.text for block in blocks if isinstance(block, UserBlock)])
 

@@ -51,10 +51,10 @@ class TimelinePane(Vertical):
         self.timeline.set_look(graphics=graphics)
         self._actions.graphics = graphics
 
-    def reset(self, blocks: Sequence[Block]) -> None:
-        """Show these blocks; a search in others is over."""
+    def reset(self, blocks: Sequence[Block]) -> bool:
+        """Show these blocks; a search in others is over. Returns whether what the keys act on is still there."""
         self.search.display = False
-        self.timeline.reset(blocks)
+        return self.timeline.reset(blocks) and self.timeline.has_focus
 
     def show_match(self, block_id: str, needle: str) -> None:
         """Go to what another search found, and mark it; n and N go on from there."""

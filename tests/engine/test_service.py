@@ -38,6 +38,7 @@ from oi_tui.app.engine.core.protocol import (
     FetchEnded,
     FetchProgressed,
     KernelsFound,
+    LastBlocks,
     ModelsFound,
     PromptsQueued,
     Reply,
@@ -73,7 +74,7 @@ from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.front import Front, engine
-from support.kinds import narrow
+from support.kinds import narrow, of
 
 CODE = "```python\n1+1\n```"
 
@@ -156,6 +157,26 @@ async def test_what_was_open_when_the_engine_ended_is_settled_on_resume_and_noth
         assert front.transcript.pending_input is None
         own, _, prose = front.transcript.blocks[:3]
         assert (narrow(own, CodeBlock).state, narrow(prose, ProseBlock).state) == ("interrupted", "cut")
+
+
+async def test_V15_of_a_long_session_the_end_is_told_first_where_that_is_asked_for_and_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oi_tui.app.engine.log.store.store.LONG", len(CRASHED))
+    monkeypatch.setattr("oi_tui.app.engine.log.store.store.ENDING", 4)
+    store = Store(tmp_path / "sessions.db")
+    store.create("crashed", 1.0, "/work")
+    store.append("crashed", CRASHED)
+    store.close()
+    async with engine(tmp_path, FakeModel("x"), name="") as front:
+        await front.client.send(Open(session_id="crashed", end_first=True))
+        await front.until_event(SessionOpened)
+        first, replay, *others = front.replies
+        asked, prose = narrow(first, LastBlocks).blocks
+        assert (asked.id, narrow(prose, ProseBlock).text, narrow(prose, ProseBlock).state) == ("u", "half", "cut")
+        assert narrow(replay, Batch).replay
+        assert of(LastBlocks, others) == []
+        assert [block.id for block in front.transcript.blocks[:3]] == ["own", "u", "p"]
 
 
 async def test_what_a_kill_cut_short_is_no_refusal_and_no_interrupt_of_the_user_to_the_model(tmp_path: Path) -> None:

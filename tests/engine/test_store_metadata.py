@@ -137,6 +137,21 @@ def test_a_fork_begins_with_what_it_shares_and_goes_on_by_itself(store: Store) -
     assert store.record("two").title == "another way"
 
 
+def test_the_end_of_a_long_session_is_read_alone_also_where_it_is_shared(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = RichOutput(data={"image/png": "A" * 100_000})
+    kept(store, FIRST, SECOND, turn("u3", "draw", code("c3", "plot()", picture)))
+    store.create("two", 2.0, "/work", parent=("one", store.count("one")))
+    store.append("two", turn("u4", "another way"))
+    both, length = store.load("two"), store.count("two")
+    assert store.ending("two") == []
+    monkeypatch.setattr("oi_tui.app.engine.log.store.store.LONG", length)
+    for count in (1, 3, 9, length, length + 1):
+        monkeypatch.setattr("oi_tui.app.engine.log.store.store.ENDING", count)
+        assert store.ending("two") == list(both[-count:])
+
+
 def test_a_fork_of_a_fork_may_begin_before_the_first_fork(store: Store) -> None:
     kept(store, FIRST, SECOND)
     whole = store.load("one")

@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, ProgressBar
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import (
+    AnyEvent,
     CodeFinished,
     CodeStarted,
     ConversationCleared,
@@ -35,6 +36,7 @@ from oi_tui.app.engine.core.protocol import (
     Failed,
     FetchEnded,
     FetchProgressed,
+    LastBlocks,
     ModelOffer,
     ModelsFound,
     SandboxFailed,
@@ -385,6 +387,49 @@ async def test_a_session_that_is_told_in_parts_is_shown_when_all_of_it_is_there(
         stage.engine.reply(Batch(events=(TurnStarted(block_id="v", text="v"),), replay=True, further=True))
         await stage.settle()
         assert [block.id for block in stage.app.chat.bridge.transcript.blocks] == ["u", "v"]
+
+
+async def test_V15_the_end_of_a_long_session_stands_there_until_all_of_it_does_and_the_place_stays(play: Play) -> None:
+    events: list[AnyEvent] = []
+    for number in range(30):
+        events += [TurnStarted(block_id=f"u{number}", text=f"Question {number}"), TurnEnded(reason="done")]
+    ending = LastBlocks(blocks=tuple(UserBlock(id=f"u{number}", text=f"Question {number}") for number in range(10, 30)))
+    engine = ScriptedEngine()
+
+    async def connect() -> EngineClient:
+        return engine
+
+    async with play(session_id="s1", connect=connect) as stage:
+        assert engine.verbs == [Open(session_id="s1", end_first=True)]
+        engine.reply(ending)
+        await stage.settle()
+        timeline = stage.app.chat.query_one(Timeline)
+        assert "Question 29" in stage.seen
+        timeline.focus()
+        timeline.action_go("page", -1)
+        await stage.settle()
+        assert timeline.cursor is not None
+        assert not timeline.follow
+        place, rows = timeline.cursor, timeline.render_lines(timeline.size.region)
+        engine.reply(Batch(events=(stage.opened(), *events), replay=True))
+        await stage.settle()
+        assert (timeline.cursor, timeline.has_focus, timeline.follow) == (place + 10, True, False)
+        now = timeline.render_lines(timeline.size.region)
+        assert [row.text[:-1] for row in now] == [row.text[:-1] for row in rows], "beside the scroll bar"
+
+
+async def test_what_is_said_while_only_the_end_of_a_session_stands_there_is_shown(play: Play) -> None:
+    engine = ScriptedEngine()
+
+    async def connect() -> EngineClient:
+        return engine
+
+    async with play(session_id="s1", connect=connect) as stage:
+        engine.reply(LastBlocks(blocks=(UserBlock(id="u", text="Question"), UserBlock(id="v", text="Question"))))
+        engine.reply(Failed(title="The file is damaged."))
+        await stage.settle()
+        assert "The file is damaged." in stage.seen
+        assert "Question" not in stage.seen
 
 
 async def test_a_prompt_without_an_engine_is_not_lost_silently(play: Play) -> None:

@@ -182,17 +182,20 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
 
     # What others call
 
-    def reset(self, blocks: Sequence[Block]) -> None:
-        """Show these blocks, from their end."""
-        self._view.reset(blocks)
+    def reset(self, blocks: Sequence[Block]) -> bool:
+        """Show these blocks, from their end. Where they end with those that are shown, the place stays, and True comes
+        back."""
+        before = self._view.reset(blocks)
         self._runs.forget()
-        self.cursor = None
+        self.cursor = self.cursor + before if before and self.cursor is not None else None
         for block in blocks:
             self._runs.note(block)
         self.search("")
         if self.is_attached and self.text_selection is not None:
             self.screen.clear_selection()  # it was of what stood there before
-        self.scroll_to_end()
+        self.follow = self.follow or not before
+        self._frames.want()
+        return before > 0
 
     def put(self, index: int, block: Block) -> None:
         """Replace the block at `index`, or append it where `index` is the number of blocks."""

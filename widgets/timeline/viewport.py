@@ -52,14 +52,19 @@ class Viewport(RowWindow):
         """Rows above the window, partly estimated."""
         return self._heights.before(self.top[0]) + self.top[1]
 
-    def reset(self, blocks: Sequence[Block]) -> None:
-        """Other blocks from now on."""
+    def reset(self, blocks: Sequence[Block]) -> int:
+        """Other blocks from now on, shown from the first. Where they end with those that were there, the window stays
+        on these; returns how many come before them then, else 0."""
+        before = max(0, len(blocks) - len(self.blocks))
+        if not (self.blocks and before and blocks[before].id == self.blocks[0].id):
+            self._displays.clear()
+            self.top, before = (0, 0), 0
         self.blocks = list(blocks)
         self._heights = Heights(estimate(block, self.canvas) for block in blocks)
         self._cells.clear()
-        self._displays.clear()
         self._outdated = range(0)
-        self.top = (0, 0)
+        self.top = (self.top[0] + before, self.top[1])
+        return before
 
     def put(self, index: int, block: Block) -> None:
         """Replace a block, or append one."""

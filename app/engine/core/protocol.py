@@ -93,6 +93,13 @@ class Batch(SessionReply, frozen=True, kw_only=True, tag=True):
     """Further ones follow, and there is no need to show anything before them."""
 
 
+class LastBlocks(SessionReply, frozen=True, kw_only=True, tag=True):
+    """How a long session ends that is being opened, as `Open.end_first` asked: something to look at until the replay,
+    which holds it too, is complete."""
+
+    blocks: tuple[Block, ...]
+
+
 class ModelOffer(Value, frozen=True, kw_only=True):
     """One way to get a model, best first."""
 
@@ -314,6 +321,7 @@ def fatal_reply(error: OiTuiError) -> Failed:
 Reply = (
     Hello
     | Batch
+    | LastBlocks
     | ModelsFound
     | KernelsFound
     | FetchProgressed

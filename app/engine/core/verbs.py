@@ -31,6 +31,8 @@ class Open(Verb, frozen=True, kw_only=True, tag=True):
     """Begin a new one if it is not there: nothing had happened in it, and such a session is not kept."""
     beside: bool = False
     """Leave none: this one goes on beside those that are open."""
+    end_first: bool = False
+    """Of a long one, tell the `LastBlocks` before everything else: there is nothing on the screen yet."""
 
 
 class Leave(SessionVerb, frozen=True, kw_only=True, tag=True):

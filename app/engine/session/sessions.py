@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.endings import PROGRAM_CLOSED
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.protocol import LastBlocks
 from oi_tui.app.engine.core.verbs import Fork, Open, UseModel
 from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Store
 from oi_tui.app.engine.session.kernel_switch import FRESH
@@ -120,7 +121,9 @@ class Sessions:
         wanted = None if verb.anew and not self._is_kept(verb.session_id) else verb.session_id
         if wanted is not None and self._open.get(wanted) not in (None, left):
             raise StoreError("This session is open already.", hint="It goes on beside this one.")
-        events = await self._past(wanted)  # before anything is left: it may not be readable, or open elsewhere
+        events = await self._past(
+            wanted, end_first=verb.end_first
+        )  # before anything is left: it may not be readable, or open elsewhere
         session_id = wanted or self._create()
         if left is not None and (ending := self.leave(left, "Another session was opened.")) is not None:
             await ending  # should that fail, there is none from here on: the end, not a prompt without answer
@@ -157,16 +160,30 @@ class Sessions:
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
 
-    async def _past(self, session_id: str | None) -> tuple[AnyEvent, ...]:
+    async def _past(self, session_id: str | None, *, end_first: bool = False) -> tuple[AnyEvent, ...]:
         """What is stored, ours from here on; a turn that was under way when it ends is ended by that."""
         store = self._services.store
         if session_id is None or store is None:
             return ()
         store.record(session_id)  # there is no such session: said before a file is named after it
         await asyncio.to_thread(self._services.claims.take, session_id, CLAIM_PATIENCE)
+        if end_first:
+            await self._tell_ending(store, session_id)
         return _end_open_turn(
             store, session_id, store.load(session_id), "The program ended in the middle of this turn."
         )
+
+    async def _tell_ending(self, store: Store, session_id: str) -> None:
+        """Something to look at while all of it is read; what is wrong with it is said then."""
+        try:
+            transcript = fold_events(store.ending(session_id))
+        except StoreError as error:
+            _log.info("the end of session %s is not told first: %s", session_id, error)
+            return
+        transcript.close("program")
+        if blocks := tuple(transcript.blocks):
+            await address_replies(self._services.send, session_id)(LastBlocks(blocks=blocks))
+            await asyncio.sleep(0)  # what did not go out at once
 
     def _create(self, parent: tuple[str, int] | None = None) -> str:
         """The id of a new session; forked from another, it shares so many of its events."""

@@ -35,6 +35,11 @@ class Shares:
         """Events of a session, inherited ones among them."""
         return sum(self._rows_of(part) for part in self.parts(row))
 
+    def length(self, part: SharedPart) -> int:
+        """Events of a part, and those that were merged into others: known at once, however many there are."""
+        session_id, last = part
+        return min(last, self._number(statements.LAST, session_id))
+
     def first(self, row: SessionRow, number: int) -> SharedPart | None:
         """Where the first `number` events end; None if that is before the first one."""
         end: SharedPart | None = None

@@ -8,6 +8,7 @@ one file. Values know nothing of row ids.
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -18,7 +19,7 @@ from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, Sessio
 from oi_tui.app.engine.log.store import statements
 from oi_tui.app.engine.log.store.blobs import Blob, Blobs
 from oi_tui.app.engine.log.store.database import PATIENCE, Database, SearchDamaged
-from oi_tui.app.engine.log.store.digest import Digest, FoundText, Totals
+from oi_tui.app.engine.log.store.digest import Digest, Totals
 from oi_tui.app.engine.log.store.removal import Removal
 from oi_tui.app.engine.log.store.rows import SessionRow, clean_tags, looked_up_to, tidy_line
 from oi_tui.app.engine.log.store.shares import Shares
@@ -33,6 +34,9 @@ REGRET = 30 * 24 * 3600.0
 
 STEP = 500
 """Events that one step of upkeep looks through, and as many more as belong to what is half open by then."""
+
+LONG, ENDING = 10_000, 300
+"""Events, about, from which on a session is long, and those at its end that are read first."""
 
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _list_decoder: msgspec.json.Decoder[list[AnyEvent]] = msgspec.json.Decoder(list[AnyEvent])
@@ -68,7 +72,7 @@ class Store:
             self._db.do(statements.INHERIT, *values, 0, session_id)
             turns = self._shares.turns(self._row(session_id))
             self._db.do(statements.INHERIT, *values, turns, session_id)
-            self._put_title(self._row(session_id))
+            self._texts.put_title(self._row(session_id))
 
     def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float = PATIENCE) -> None:
         """Add events at the end, all or none, and commit. A deleted session that is gone on with is one no longer.
@@ -92,23 +96,21 @@ class Store:
         missed: list[str] = []
         events: list[AnyEvent] = []
         for part in self._shares.parts(self._row(session_id)):
-            rows = self._db.rows(statements.EVENTS, *part)
-            try:
-                loaded = _list_decoder.decode(f"[{','.join(row[0] for row in rows)}]")
-                for place, (_, blobs) in enumerate(rows):
-                    if blobs is not None:
-                        files = _blobs_decoder.decode(blobs)
-                        loaded[place] = self._blobs.put_back(
-                            loaded[place], files, lambda mime, blob: missed.append(f"{mime}: {blob.digest}")
-                        )
-            except msgspec.DecodeError as error:
-                raise StoreError(
-                    f"Session {session_id} cannot be read.", hint="The file was left as it is.", details=str(error)
-                ) from error
-            events += loaded
+            events += _decode(session_id, self._db.rows(statements.EVENTS, *part), self._blobs, missed)
         if missed:
             events.append(self._blobs.missing(missed))
         return tuple(events)
+
+    def ending(self, session_id: str) -> list[AnyEvent]:
+        """The last events of a long session, which take no time to read; none of a short one. The first of them may be
+        about a block that begins before them."""
+        parts = self._shares.parts(self._row(session_id))
+        if sum(self._shares.length(part) for part in parts) < LONG:
+            return []
+        rows: list[tuple[Any, ...]] = []
+        for part in reversed(parts):
+            rows += self._db.rows(statements.LAST_EVENTS, *part, ENDING - len(rows))
+        return _decode(session_id, rows[::-1], self._blobs, [])
 
     def count(self, session_id: str) -> int:
         """How many events it has, inherited ones among them."""
@@ -323,9 +325,21 @@ class Store:
     def _describe(self, row: SessionRow) -> None:
         values = (row.title, row.titled, row.tags, row.archived, row.deleted)
         self._db.do(statements.EDIT, *values, row.id)
-        self._put_title(row)
+        self._texts.put_title(row)
 
-    def _put_title(self, row: SessionRow) -> None:
-        """Tags can be searched for where the title can."""
-        text = " ".join((row.title, *(f"#{tag}" for tag in row.tag_names)))
-        self._texts.put(row.id, [FoundText("title", "", 0, row.active, text)])
+
+def _decode(session_id: str, rows: list[tuple[Any, ...]], blobs: Blobs, missed: list[str]) -> list[AnyEvent]:
+    """Events with their large outputs; `missed` gets what is not there of these."""
+    try:
+        events = _list_decoder.decode(f"[{','.join(row[0] for row in rows)}]")
+        for place, (_, stored) in enumerate(rows):
+            if stored is not None:
+                files = _blobs_decoder.decode(stored)
+                events[place] = blobs.put_back(
+                    events[place], files, lambda mime, blob: missed.append(f"{mime}: {blob.digest}")
+                )
+    except msgspec.DecodeError as error:
+        raise StoreError(
+            f"Session {session_id} cannot be read.", hint="The file was left as it is.", details=str(error)
+        ) from error
+    return events

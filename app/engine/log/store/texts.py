@@ -8,6 +8,7 @@ from oi_tui.app.engine.core.session_records import HitKind, PastPrompt, SnippetP
 from oi_tui.app.engine.log.store import statements, words
 from oi_tui.app.engine.log.store.database import Database
 from oi_tui.app.engine.log.store.digest import FoundText
+from oi_tui.app.engine.log.store.rows import SessionRow
 from oi_tui.app.engine.log.store.words import Query
 
 SCAN = 2_000
@@ -38,6 +39,11 @@ class Texts:
             self._db.do(statements.DROP_TEXT, session_id, text.block_id, *words.id_range(text.kind))
             values = (session_id, text.block_id, text.seq, text.text)
             self._db.do(statements.ADD_TEXT, self._free_id(text.kind, text.at), *values)
+
+    def put_title(self, row: SessionRow) -> None:
+        """Tags can be searched for where the title can."""
+        text = " ".join((row.title, *(f"#{tag}" for tag in row.tag_names)))
+        self.put(row.id, [FoundText("title", "", 0, row.active, text)])
 
     def forget(self, session_id: str) -> None:
         """All of a session but its title."""
