@@ -21,6 +21,9 @@ from oi_tui.app.engine.text.safe import safe_text
 MOST = 200_000
 """Entries of an index."""
 
+TEXT = 30_000_000
+"""Characters of all their paths together: those of a deep folder are long."""
+
 WALK = 10.0
 """Seconds that a walk may take."""
 
@@ -112,11 +115,12 @@ def _places(table: FileTable, text: str) -> Iterator[int]:
 
 def _by_letters(table: FileTable, query: str) -> Iterator[int]:
     wanted = _mask(query)
-    order = re.compile("[^\n]*?".join(map(re.escape, query)))
+    # Each letter where it stands first, which is never tried again: the names are a stranger's.
+    order = re.compile("".join(f"(?>[^\n]*?{re.escape(letter)})" for letter in query))
     lower, starts, last = table.lower, table.starts, len(table.starts) - 1
     for number in compress(range(len(starts)), (mask & wanted == wanted for mask in table.masks)):
         end = starts[number + 1] if number < last else len(lower)
-        if order.search(lower, starts[number] + 1, end):
+        if order.match(lower, starts[number] + 1, end):
             yield number
 
 
@@ -160,6 +164,7 @@ def walk_folder(folder: str, most: int = MOST, within: float = WALK) -> FileTabl
     prompt can mention or no terminal should show. Nearer folders come first where the bounds are met."""
     end = time.monotonic() + within
     found: list[str] = []
+    text = 0
     waiting: deque[tuple[str, tuple[IgnoreRules, ...]]] = deque([("", tuple(_outer_rules(folder)))])
     while waiting:
         prefix, layers = waiting.popleft()
@@ -171,7 +176,7 @@ def walk_folder(folder: str, most: int = MOST, within: float = WALK) -> FileTabl
             continue
         with entries:
             for number, entry in enumerate(entries):
-                if len(found) >= most or time.monotonic() > end:
+                if len(found) >= most or text > TEXT or time.monotonic() > end:
                     return FileTable.of(found, cut=True)
                 if number % BREATHER == BREATHER - 1:
                     time.sleep(0)
@@ -181,6 +186,7 @@ def walk_folder(folder: str, most: int = MOST, within: float = WALK) -> FileTabl
                 if layers and is_ignored(path, is_folder, layers):
                     continue
                 found.append(f"{path}/" if is_folder else path)
+                text += len(path)
                 if is_folder:
                     waiting.append((f"{path}/", layers))
     return FileTable.of(found)

@@ -110,33 +110,54 @@ def _read_line(line: str) -> _Line | None:
 
 
 def _expression(glob: str) -> str:
-    """A regular expression for a pattern: `*` and `?` stay within a name, `**` crosses folders."""
-    parts: list[str] = []
+    """A regular expression for a pattern: `*` and `?` stay within a name, `**` crosses folders.
+
+    What follows a star is taken where it stands first, and that is not tried again: any other place leaves less to
+    what comes after it. So no pattern takes longer than the square of the path, whoever wrote it.
+    """
+    stretches = [[""]]
+    """Between `**/` and the next one; of each, what stands between its stars."""
     i = 0
     while i < len(glob):
         char = glob[i]
         if glob.startswith("**/", i) and (i == 0 or glob[i - 1] == "/"):
-            parts.append("(?:[^/]*/)*")
+            stretches.append([""])
             i += 3
             continue
         if glob.startswith("**", i) and i + 2 == len(glob) and (i == 0 or glob[i - 1] == "/"):
-            parts.append(".*")
+            stretches[-1][-1] += ".*"
             break
         i += 1
         if char == "*":
             while glob.startswith("*", i):
                 i += 1
-            parts.append("[^/]*")
-        elif char == "?":
-            parts.append("[^/]")
+            stretches[-1].append("")
+            continue
+        if char == "?":
+            part = "[^/]"
         elif char == "[" and (end := glob.find("]", i + 1 + glob.startswith(("!", "^"), i))) > 0:
             inside = glob[i:end]
             negated = inside.startswith(("!", "^"))
-            parts.append(f"[{'^/' if negated else ''}{re.escape(inside[negated:]).replace(chr(92) + '-', '-')}]")
+            part = f"[{'^/' if negated else ''}{re.escape(inside[negated:]).replace(chr(92) + '-', '-')}]"
             i = end + 1
         elif char == "\\" and i < len(glob):
-            parts.append(re.escape(glob[i]))
+            part = re.escape(glob[i])
             i += 1
         else:
-            parts.append(re.escape(char))
-    return "".join(parts)
+            part = re.escape(char)
+        stretches[-1][-1] += part
+    return _join_stretches(["".join(_join_pieces(pieces)) for pieces in stretches])
+
+
+def _join_pieces(pieces: list[str]) -> Iterator[str]:
+    """With stars between them."""
+    yield pieces[0]
+    for piece in pieces[1:-1]:
+        yield f"(?>[^/]*?{piece})"
+    yield from (f"[^/]*{piece}" for piece in pieces[1:][-1:])
+
+
+def _join_stretches(stretches: list[str]) -> str:
+    """With `**/` between them."""
+    inner = "".join(f"(?>(?:[^/]*/)*?{stretch})" for stretch in stretches[1:-1])
+    return stretches[0] + inner + "".join(f"(?:[^/]*/)*{stretch}" for stretch in stretches[1:][-1:])

@@ -58,6 +58,17 @@ def test_a_walk_follows_no_link_and_leaves_out_what_cannot_be_mentioned(tmp_path
     assert [write_mention(path) for path in ("a.csv", "two words.txt")] == ["@a.csv", '@"two words.txt"']
 
 
+def test_patterns_and_names_that_were_made_to_be_slow_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each of these took hours, in a thread that lets no other one go on.
+    names = ["a" * 200, "a/" * 200 + "a", "m" + "r" * 200 + "e" * 200 + "a" * 200 + "d" * 200]
+    layers = [IgnoreRules("", "", tuple(read_ignores("\n".join(["*a" * 50 + "b", "**/a/" * 50 + "b", "*?[!b]" * 50]))))]
+    assert [is_ignored(name, False, layers) for name in names] == [True, False, True]
+    assert find_files(FileTable.of(names), "readme") == []
+    make(tmp_path, "a/" * 3 + "b", "c")
+    monkeypatch.setattr("oi_tui.app.commands.file_index.TEXT", 2)
+    assert walk_folder(str(tmp_path)).cut
+
+
 def test_the_best_match_comes_first() -> None:
     table = FileTable.of(["src/sales_old.py", "docs/", "data/sales.csv", "sales.csv", ".hidden", "a/resale.txt"])
     assert find_files(table, "SAL") == ["sales.csv", "data/sales.csv", "src/sales_old.py", "a/resale.txt"]

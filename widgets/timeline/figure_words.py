@@ -6,7 +6,7 @@ stranger: what has the wrong shape is left out.
 
 import re
 from collections.abc import Iterator
-from math import floor, isfinite
+from math import floor
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len
@@ -103,9 +103,8 @@ def _word(described: object) -> FigureWord | None:
 def _box(corners: list[object]) -> ShareBox | None:
     match corners:
         case [int() | float() as left, int() | float() as top, int() | float() as right, int() | float() as bottom]:
-            box = (float(left), float(top), float(right), float(bottom))
-            inside = all(isfinite(share) and 0 <= share <= 1 for share in box)
-            return box if inside and left < right and top < bottom else None
+            inside = all(0 <= share <= 1 for share in (left, top, right, bottom))  # so that each fits into a float
+            return (left, top, right, bottom) if inside and left < right and top < bottom else None
         case _:
             return None
 

@@ -71,6 +71,7 @@ def test_V13_words_stay_within_the_picture_and_none_covers_another(
         {"colour": "red; drop"},
         {"box": [0, 0, 1]},
         {"box": [0, 0, 1e300, 1]},
+        {"box": [0, 0, 10**400, 1]},
         {"box": [0.5, 0, 0.4, 1]},
         {"box": [float("nan"), 0, 1, 1]},
         {"box": None},
