@@ -61,6 +61,8 @@ from oi_tui.app.engine.testing import (
 )
 from oi_tui.app.engine.text.mime import report
 from oi_tui.app.engine.text.thoughts import thought_title
+from oi_tui.app.engine.transcript.event_log import fold_events
+from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.kinds import narrow, of
 from support.turns import end_of, play
@@ -851,6 +853,10 @@ async def test_L25_thoughts_are_kept_counted_and_told_to_nobody_again() -> None:
     assert thought.seconds is not None
     assert thought_title(thought) == f"thought for {thought.seconds:.0f} s · 40 tokens"
     assert "Hm." not in "".join(message.text for message in model.requests[-1].messages)
+    spent = msgspec.structs.replace(session.transcript.usage, cost=0.5, priced=0.5)
+    again = fold_events(events_of_blocks(session.transcript.blocks, spent))
+    assert again.usage == spent, "the tokens of a thought are none that cost anew"
+    assert again.blocks[1] == thought
 
 
 async def test_U27_an_answer_that_is_all_thinking_runs_nothing() -> None:

@@ -105,7 +105,9 @@ class _Unfolding:
                 complete = block.state == "complete"
                 yield ThoughtFinished(block_id=block.id, complete=complete, seconds=block.seconds)
                 if block.tokens:
-                    yield UsageReported(input_tokens=0, output_tokens=0, thought_tokens=block.tokens)
+                    yield UsageReported(
+                        input_tokens=0, output_tokens=0, cost=0.0, thought_tokens=block.tokens, aside=True
+                    )
             case Action():
                 if block.author == "assistant":
                     yield from self._to_step(block.step)
