@@ -26,6 +26,9 @@ from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.engine_sockets import PATIENCE, connect_engine, engine_sockets, peer_of, socket_session
 from oi_tui.app.frontend.client import CLOSE_TIMEOUT, LINE_LIMIT, StreamClient
 
+LAST_STEP = 0.5
+"""Seconds between the moment in which an engine that ends hangs up and its end, at most."""
+
 LONGEST_ANSWER = 1_000_000
 """Bytes of what an engine says of itself."""
 
@@ -140,7 +143,10 @@ class AttachedClient(StreamClient):
             self._process = -1
 
     async def _end(self) -> None:
-        await asyncio.to_thread(_end_process, self._process, CLOSE_TIMEOUT)
+        """An engine that hung up on us ends by itself, or is another front end's: it is not ours to kill."""
+        line = self._writer.get_extra_info("socket").fileno()
+        if not await asyncio.to_thread(_hangs_up_or_ends, line, self._process, CLOSE_TIMEOUT):
+            _kill_process(self._process)
 
     async def _obituary(self) -> str:
         self._writer.close()
@@ -165,16 +171,28 @@ def stop_engine(live: LiveSession) -> bool:
         process = os.pidfd_open(peer_of(line).pid)  # it listens, so that the number is still its own
     try:
         signal.pidfd_send_signal(process, signal.SIGTERM)
-        return _end_process(process, CLOSE_TIMEOUT)
+        if select.select([process], [], [], CLOSE_TIMEOUT)[0]:
+            return True
+        _kill_process(process)
+        return False
     finally:
         os.close(process)
 
 
-def _end_process(process: int, seconds: float) -> bool:
-    """Wait so long for its end, then kill it; whether it ended by itself."""
-    if select.select([process], [], [], seconds)[0]:
-        return True
+def _hangs_up_or_ends(line: int, process: int, seconds: float) -> bool:
+    """Whether an engine does one of these within so long; `line` is our end of the connection, -1 if it is closed."""
+    watched = select.poll()
+    watched.register(process, select.POLLIN)
+    if line >= 0:
+        watched.register(line, 0)  # a hang-up is told unasked, whatever there is to read
+        if not watched.poll(seconds * 1000):
+            return False
+        watched.unregister(line)
+    watched.poll(LAST_STEP * 1000)
+    return True
+
+
+def _kill_process(process: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(process, signal.SIGKILL)
     select.select([process], [], [], PATIENCE)
-    return False

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -212,6 +213,53 @@ async def test_V14_a_second_terminal_is_refused_or_takes_over_and_the_first_is_t
         assert shown == ["hi", "again"]
         await third.client.close()  # quits: the engine ends
         await asyncio.wait_for(engine.serving, 20)
+
+
+async def test_V14_a_front_end_that_is_refused_or_was_hung_up_on_does_not_kill_the_engine(tmp_path: Path) -> None:
+    async with house(tmp_path, "Hello.") as engine:
+        first = await engine.begin()
+        await first.turn("hi")
+        session_id = await engine.detach(first)
+        second = await engine.attach(session_id)
+        await second.until_event(TurnEnded)
+        live = await asyncio.to_thread(live_session, session_id)
+        assert live is not None
+        # The engine is in this process: another one stands for it.
+        with subprocess.Popen(["sleep", "60"]) as stand_in:
+            for take_over in (False, True):
+                late = await AttachedClient.attach(live, take_over=take_over, outlives=False)
+                os.close(late._process)
+                late._process = os.pidfd_open(stand_in.pid)
+                if take_over:
+                    await second.until(lambda reply: isinstance(reply, Detached))
+                    third = await engine.attach(session_id, take_over=True)
+                    await third.until_event(TurnEnded)
+                else:
+                    await Front(late).until(lambda reply: isinstance(reply, Failed))
+                async with asyncio.timeout(3):
+                    await late.close()
+                assert stand_in.poll() is None
+            stand_in.kill()
+        await third.client.close()
+        await asyncio.wait_for(engine.serving, 20)
+
+
+async def test_V14_of_two_that_take_over_from_one_that_does_not_read_the_last_one_stays(tmp_path: Path) -> None:
+    async with house(tmp_path, "x" * 400_000) as engine:
+        first = await engine.begin()
+        await first.turn("hi")
+        session_id = await engine.detach(first)
+        stopped = await engine.attach(session_id)
+        cast(asyncio.ReadTransport, narrow(stopped.client, Visitor)._writer.transport).pause_reading()
+        both = [engine.attach(session_id, take_over=True, outlives=True) for _ in range(2)]
+        fronts = dict(enumerate(await asyncio.gather(*both)))
+        ends = {asyncio.create_task(front.until_event(TurnEnded)): number for number, front in fronts.items()}
+        done, _ = await asyncio.wait(ends, timeout=20)
+        stayed = [fronts[ends[task]] for task in done if task.exception() is None]
+        assert len(stayed) == len(done) - 1 == 1, "one of them was told that the other one is there"
+        await engine.detach(stayed[0])
+        back = await engine.attach(session_id)
+        await back.until_event(TurnEnded)
 
 
 @pytest.mark.parametrize("outlives", [False, True])

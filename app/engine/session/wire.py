@@ -60,6 +60,8 @@ class Exchange:
         self._broken = False
         self._listener: Listener | None = None
         self._arrivals: asyncio.Queue[tuple[Line, Attach]] = asyncio.Queue()
+        self._welcoming = asyncio.Lock()
+        """Held while one takes the place of another, so that the next one takes the place of that one."""
 
     @property
     def outlives(self) -> bool:
@@ -196,6 +198,10 @@ class Exchange:
 
     async def _welcome(self, line: Line, attach: Attach) -> None:
         """Another front end takes the place of the one that is there, if it may."""
+        async with self._welcoming:
+            await self._take_in(line, attach)
+
+    async def _take_in(self, line: Line, attach: Attach) -> None:
         former = self._present
         if former is not None and not attach.take_over:
             title = "Another terminal shows this session."
