@@ -6,7 +6,7 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import cast
@@ -215,7 +215,17 @@ async def test_V14_a_second_terminal_is_refused_or_takes_over_and_the_first_is_t
         await asyncio.wait_for(engine.serving, 20)
 
 
-async def test_V14_a_front_end_that_is_refused_or_was_hung_up_on_does_not_kill_the_engine(tmp_path: Path) -> None:
+@pytest.fixture
+def stand_in() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that may be taken for an engine's, which is in this one."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process
+        process.kill()
+
+
+async def test_V14_a_front_end_that_is_refused_or_was_hung_up_on_does_not_kill_the_engine(
+    tmp_path: Path, stand_in: subprocess.Popen[bytes]
+) -> None:
     async with house(tmp_path, "Hello.") as engine:
         first = await engine.begin()
         await first.turn("hi")
@@ -224,24 +234,19 @@ async def test_V14_a_front_end_that_is_refused_or_was_hung_up_on_does_not_kill_t
         await second.until_event(TurnEnded)
         live = await asyncio.to_thread(live_session, session_id)
         assert live is not None
-        # The engine is in this process: another one stands for it.
-        with subprocess.Popen(["sleep", "60"]) as stand_in:
-            for take_over in (False, True):
-                late = await AttachedClient.attach(live, take_over=take_over, outlives=False)
-                os.close(late._process)
-                late._process = os.pidfd_open(stand_in.pid)
-                if take_over:
-                    await second.until(lambda reply: isinstance(reply, Detached))
-                    third = await engine.attach(session_id, take_over=True)
-                    await third.until_event(TurnEnded)
-                else:
-                    await Front(late).until(lambda reply: isinstance(reply, Failed))
-                async with asyncio.timeout(3):
-                    await late.close()
-                assert stand_in.poll() is None
-            stand_in.kill()
-        await third.client.close()
-        await asyncio.wait_for(engine.serving, 20)
+        for take_over in (False, True):
+            late = await AttachedClient.attach(live, take_over=take_over, outlives=False)
+            os.close(late._process)
+            late._process = os.pidfd_open(stand_in.pid)
+            if take_over:  # and does not hear that another one does so after it
+                await second.until(lambda reply: isinstance(reply, Detached))
+                third = await engine.attach(session_id, take_over=True)
+                await third.until_event(TurnEnded)
+            else:
+                await Front(late).until(lambda reply: isinstance(reply, Failed))
+            async with asyncio.timeout(3):
+                await late.close()
+            assert stand_in.poll() is None
 
 
 async def test_V14_of_two_that_take_over_from_one_that_does_not_read_the_last_one_stays(tmp_path: Path) -> None:
