@@ -215,7 +215,7 @@ def test_V4_a_resize_during_a_stream_loses_nothing_and_keeps_the_approval_keys_v
     script.release()
     shown.resize(40, 10)
     shown.wait_for(QUESTION)
-    for key in ("y run", "e edit", "n no", "s stop"):
+    for key in ("y run", "e edit", "n refuse", "s stop"):
         shown.wait_for(key)
     assert all(len(line) <= 40 for line in shown.screen.split("\n"))
     shown.resize(columns, rows)
@@ -298,6 +298,7 @@ from pathlib import Path
 from oi_tui.app.frontend.client import ProcessClient
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import ModelSection, Settings
+from oi_tui.app.opening import run_screen
 from oi_tui.app.tui import OiTui
 from textual.widget import Widget
 
@@ -317,9 +318,7 @@ class Faulty(OiTui):
 async def connect():
     return await ProcessClient.start(setup, log=Path(folder, "engine.log"))
 
-app = Faulty(connect, setup.settings)
-app.run()
-sys.exit(app.return_code)
+run_screen(Faulty(connect, setup.settings), mouse=True)
 """
 
 

@@ -144,7 +144,7 @@ async def test_R14_at_its_time_limit_code_is_stopped_and_its_kernel_kept_for_the
     session = make(kernel, told, time_limit=0.01)
     running = asyncio.create_task(ran(session, "2"))
     notice = await told.until(lambda event: isinstance(event, NoticeAdded))
-    assert "goes on" in narrow(notice, NoticeAdded).title
+    assert "still runs" in narrow(notice, NoticeAdded).title
     session.interrupt(turn=True)
     await running
 
@@ -196,7 +196,7 @@ async def test_k20_code_that_goes_on_after_an_interrupt_is_told_while_it_does() 
         session.interrupt()
         notice = await told.until(lambda event: isinstance(event, NoticeAdded))
         assert isinstance(notice, NoticeAdded)
-        assert "goes on" in notice.title
+        assert "still runs" in notice.title
         assert "Esc twice" in notice.hint
         assert code(session).state == "running"
         session.interrupt(turn=True)

@@ -21,9 +21,9 @@ def titles(confinement: Confinement, *outputs: Output) -> list[str]:
 
 
 def test_what_the_sandbox_stopped_is_said_to_be_its_doing() -> None:
-    assert "kept something from being written" in titles(ENCLOSED, READ_ONLY)[0]
-    assert "no network" in titles(ENCLOSED, NO_NAMES)[0]
-    assert "no network" in titles(ENCLOSED, LONG)[0]
+    assert "kept the code from writing" in titles(ENCLOSED, READ_ONLY)[0]
+    assert "from the network" in titles(ENCLOSED, NO_NAMES)[0]
+    assert "from the network" in titles(ENCLOSED, LONG)[0]
     assert len(titles(ENCLOSED, READ_ONLY, NO_NAMES)) == 2
 
 

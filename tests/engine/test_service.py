@@ -424,7 +424,7 @@ async def test_S20_where_there_can_be_no_sandbox_that_is_told_before_anything_is
         await front.until(lambda reply: isinstance(reply, SandboxFailed))
         (notice,) = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
         assert (notice.level, notice.title) == ("error", "There is no sandbox here.")
-        assert notice.hint.startswith("Install bubblewrap. Until then no code runs. To do without: /sandbox")
+        assert notice.hint.startswith("Install bubblewrap. Until then no code runs. To run without a sandbox: /sandbox")
         assert isinstance(await front.turn("hi"), TurnEnded)  # talking is possible
 
 

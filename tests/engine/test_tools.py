@@ -155,11 +155,13 @@ async def test_a_call_that_ignores_its_cancellation_is_given_up_when_the_turn_is
         if isinstance(event, OutputAdded):
             session.interrupt(turn=True)
 
-    await play(session, session.run("go"), stop)
-    assert [block.state for block in calls(session)] == ["interrupted"]
-    titles = [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
-    assert titles == ["The tool shout ignored the interrupt."]
-    release.set()
+    try:
+        await play(session, session.run("go"), stop)
+        assert [block.state for block in calls(session)] == ["interrupted"]
+        titles = [block.title for block in session.transcript.blocks if isinstance(block, NoticeBlock)]
+        assert titles == ["The tool shout ignored the interrupt.", "You stopped the turn."]
+    finally:
+        release.set()  # else the loop never ends
 
 
 async def test_a_call_that_goes_on_has_no_kernel_that_could_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

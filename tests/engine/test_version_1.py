@@ -45,7 +45,10 @@ def store(data: Path) -> Iterator[Store]:
 
 
 def brief(value: Any) -> Any:
+    """What it says, without what that version did not know and this one has nothing to say of."""
     match value:
+        case {"type": "notice", "wait": 0.0, **rest}:
+            return brief({"type": "notice", **rest})
         case str() if len(value) > 1000:
             return f"{len(value)} characters"
         case dict():

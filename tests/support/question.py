@@ -4,7 +4,7 @@ from oi_tui.themes.loader import load_palette
 from support.terminal import ScreenTimeout, Terminal
 
 
-def wait_armed(shown: Terminal, key: str = "y run") -> None:
+def wait_armed(shown: Terminal, key: str = "y run ") -> None:
     """The keys of the question are dim until they count; then they have the accent."""
     accent = load_palette().inks.accent.removeprefix("#")
 

@@ -76,7 +76,7 @@ async def test_V6_code_output_and_markdown_are_copied_as_logical_text(
         await with_a_run(stage)
         for key, text in (
             ("c", SOURCE),
-            ("o", "2"),
+            ("C", "2"),
             ("m", f"```python\n{SOURCE}\n```\n\n```text\n2\n```"),
         ):
             await stage.pilot.press(key)
@@ -308,8 +308,10 @@ async def test_what_has_no_code_or_output_says_so(play: Play) -> None:
         await with_a_run(stage)
         await stage.pilot.press("up", "r")
         await stage.until(lambda: stage.told("no code"))
-        await stage.pilot.press("o")
+        await stage.pilot.press("C")
         await stage.until(lambda: stage.told("nothing to copy"))
+        await stage.pilot.press("o")
+        await stage.until(lambda: stage.told("no picture"))
 
 
 def run_with(stage: Stage, *outputs: Output) -> None:

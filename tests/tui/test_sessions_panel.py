@@ -485,7 +485,7 @@ async def test_two_changes_in_a_row_are_undone_one_after_the_other(play: Play) -
         await stage.until(lambda: len(asked(stage, EditSession)) == 3)
         for title, archived in (("By shop1", False), ("By shop2", False), ("By shop2", True)):
             stage.engine.reply(SessionEdited(session=record("s2", title, days=1, archived=archived)))
-        await stage.until(lambda: "put away" in words(stage, "note"))
+        await stage.until(lambda: "rchived" in words(stage, "note"))
         await stage.pilot.press("u", "u", "u")
         undone = EditSession(session_id="s2")
         expected = [
