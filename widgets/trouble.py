@@ -1,7 +1,7 @@
 """What can be done about an error with one key: a row above the prompt, after a turn that the error ended.
 
-The error itself stands in the timeline. The row takes the keys only where nobody is writing, and gives them back with
-the first letter of a prompt.
+The error itself stands in the timeline. The row takes the keys only where nobody is writing, and no letter: the first one
+is the beginning of a prompt and gives the keys back.
 """
 
 from collections.abc import Sequence
@@ -40,8 +40,8 @@ class TroubleRow(Widget, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("enter", "choose('retry')", "Try again", id="trouble.retry", label="try again", short="retry"),
-        Hint("m", "choose('model')", "Choose a model", id="trouble.model", label="choose a model", short="model"),
-        Hint("d", "show_details", "Show the details", id="trouble.details", label="details"),
+        Hint("alt+m", "choose('model')", "Choose a model", id="trouble.model", label="choose a model", short="model"),
+        Hint("alt+d", "show_details", "Show the details", id="trouble.details", label="details"),
         Hint("escape", "choose('close')", "Back to the prompt", id="trouble.close", label="close"),
     ]
 
@@ -105,6 +105,8 @@ class TroubleRow(Widget, can_focus=True):
         """Have this done, once the row has been there for a moment."""
         if self._error is None or self._clock() - self._appeared < SETTLING:
             return
+        if what == "retry" and what not in self._error.remedies:
+            what = "model"
         self._done, self._error = self._error.id, None
         self.display = False
         self._show()
@@ -119,8 +121,7 @@ class TroubleRow(Widget, can_focus=True):
 
     def on_key(self, event: Key) -> None:
         """The first letter of a prompt goes there, and the others after it."""
-        early = self._clock() - self._appeared < SETTLING
-        if event.is_printable and event.character is not None and (early or event.character not in "md"):
+        if event.is_printable and event.character is not None and not event.key.startswith("alt+"):
             event.stop()
             event.prevent_default()
             self.post_message(self.WrittenOn(event.character))
@@ -148,12 +149,14 @@ class TroubleRow(Widget, can_focus=True):
         wait = f" in {left:.0f} s" if left >= 1 else ""
         here = self.screen.focused is self
         self.query_one("#trouble-title", Words).update(_title(error, wait, here=here))
-        off = frozenset() if error.details else frozenset("d")
-        words = {"enter": (f"try again{' now' if wait else ''}", "retry")}
-        self.query_one(KeyRow).labels = key_labels(self, words=words, off=off)
+        keys = {"enter": True, "alt+m": "retry" in error.remedies, "alt+d": bool(error.details), "esc": True}
+        again = (f"try again{' now' if wait else ''}", "retry")
+        words = {"enter": again if "retry" in error.remedies else ("choose a model", "model")}
+        self.query_one(KeyRow).labels = key_labels(self, *(key for key, on in keys.items() if on), words=words)
         self.query_one(KeyRow).display = here
 
 
 def _title(error: NoticeBlock, wait: str, *, here: bool) -> Content:
     told = lettering(("✗ ", "$error"), safe_text(error.title), f" Retry{wait}." if wait else "")
-    return told if here else lettering(told, (" /retry tries again · /model chooses another model", "$dim"))
+    ways = " /retry tries again · /model chooses another model" if "retry" in error.remedies else " /model chooses one"
+    return told if here else lettering(told, (ways, "$dim"))

@@ -1,13 +1,21 @@
 """After an error that ended the turn: what helps, by one key, and no key is taken from who is writing."""
 
 from oi_tui.app.engine.core.events import NoticeAdded, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.values import Remedy
 from oi_tui.app.engine.core.verbs import FindModels, Retry
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.trouble import SETTLING, TroubleRow
 from support.stage import Play, Stage
 
 
-def fail(stage: Stage, number: int, *, wait: float = 0.0, replay: bool = False) -> None:
+def fail(
+    stage: Stage,
+    number: int,
+    *,
+    wait: float = 0.0,
+    replay: bool = False,
+    remedies: tuple[Remedy, ...] = ("retry", "model"),
+) -> None:
     said = (
         TurnStarted(block_id=f"u{number}", text="do it"),
         NoticeAdded(
@@ -15,7 +23,7 @@ def fail(stage: Stage, number: int, *, wait: float = 0.0, replay: bool = False) 
             level="error",
             title="Rate limit reached at api.example.org.",
             details="slow down",
-            remedies=("retry", "model"),
+            remedies=remedies,
             wait=wait,
         ),
     )
@@ -39,7 +47,7 @@ async def test_an_error_offers_what_helps_and_counts_down_what_the_server_asked_
         assert stage.engine.asked == [], "it was pressed for what was there before"
         assert "Retry in 20 s." in str(row.query_one("#trouble-title").render())
         stage.clock.now += 5
-        await stage.pilot.press("d")
+        await stage.pilot.press("alt+d")
         assert "slow down" in str(row.query_one("#trouble-details").render())
         row._show()
         assert "Retry in 15 s." in str(row.query_one("#trouble-title").render())
@@ -51,7 +59,7 @@ async def test_an_error_offers_what_helps_and_counts_down_what_the_server_asked_
 
         fail(stage, 2)
         await settled(stage)
-        await stage.pilot.press("m")
+        await stage.pilot.press("alt+m")
         assert (await stage.engine.heard(2))[1:] == [FindModels()]
 
         fail(stage, 3)
@@ -59,6 +67,20 @@ async def test_an_error_offers_what_helps_and_counts_down_what_the_server_asked_
         await stage.pilot.press("escape")
         assert stage.prompt.has_focus
         assert len(stage.engine.asked) == 2
+
+        fail(stage, 4)
+        await settled(stage)
+        await stage.pilot.press(*"md")  # a prompt may begin with any letter
+        assert stage.prompt.text == "md"
+        stage.prompt.fill("")
+
+        fail(stage, 5, remedies=("model",))
+        row = await settled(stage)
+        row.focus()
+        await stage.settle()
+        assert [label.label for label in row.query_one(KeyRow).labels] == ["choose a model", "details", "close"]
+        await stage.pilot.press("enter")
+        assert (await stage.engine.heard(3))[2:] == [FindModels()]
 
 
 async def test_an_error_takes_no_key_from_who_writes_and_none_at_the_start(play: Play) -> None:

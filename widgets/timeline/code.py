@@ -193,7 +193,7 @@ class Code:
             words.append((f"exit code {block.exit_code}", ink.error))
         match block.state:
             case "waiting":
-                words.append(("waits for your decision", ink.accent))
+                words.append(("waiting for approval", ink.accent))
             case "refused" | "interrupted" | "died" if block.ending is not None:
                 words.append((block.ending.describe(), ink.error if block.state == "died" else ink.warning))
             case "refused":

@@ -33,6 +33,10 @@ ModelErrorKind = Literal[
 ]
 
 
+_ALL_THE_SAME = ("unknown_model", "no_key")
+"""Another try with the same model ends in the same way."""
+
+
 class OiTuiError(Exception):
     """Base: a title, a hint and an exit code."""
 
@@ -63,7 +67,7 @@ class ModelError(OiTuiError):
     def __init__(self, kind: ModelErrorKind, title: str, *, hint: str = "", details: str = "") -> None:
         super().__init__(title, hint=hint, details=details)
         self.kind = kind
-        self.remedies = () if kind == "budget" else ("retry", "model")
+        self.remedies = () if kind == "budget" else ("model",) if kind in _ALL_THE_SAME else ("retry", "model")
 
 
 class KernelError(OiTuiError):

@@ -38,7 +38,7 @@ def call(**fields: Any) -> CallBlock:
         (code(state="ok", duration=0.42), " ✓ python · 1 line · 0.42 s"),
         (code("a\nb\n", state="streaming"), " ○ python · 3 lines"),
         (code("a\nb\n", state="ok"), " ✓ python · 2 lines"),
-        (code(state="waiting"), " ◆ python · 1 line · waits for your decision"),
+        (code(state="waiting"), " ◆ python · 1 line · waiting for approval"),
         (code(state="running"), " ⠋ python · 1 line"),
         (code(state="ok", original="y"), " ✎ python · 1 line · edited by you"),
         (code(state="error", exit_code=3, duration=12.3), " ✗ python · 1 line · 12 s · exit code 3"),
