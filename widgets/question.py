@@ -15,10 +15,15 @@ from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
 from oi_tui.widgets.lettering import Words, lettering
+from oi_tui.widgets.stray_keys import NOT_ARMED
 
 
 class AnswerInput(Field):
     """A line that takes no key that was under way when the question came."""
+
+    @dataclass
+    class Dropped(Message):
+        """A key or a paste came too early, and is gone."""
 
     def __init__(self, arming: Arming, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -28,15 +33,18 @@ class AnswerInput(Field):
         """Only Escape counts from the first moment."""
         self._arming.look(begun=bool(self.value))
         if not self._arming.is_armed and event.key != "escape":
-            event.stop()
-            event.prevent_default()
+            self._drop(event)
 
     def on_paste(self, event: Paste) -> None:
         """A paste may have been under way as well."""
         self._arming.look(begun=bool(self.value))
         if not self._arming.is_armed:
-            event.stop()
-            event.prevent_default()
+            self._drop(event)
+
+    def _drop(self, event: Key | Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Dropped())
 
 
 class QuestionPanel(Widget):
@@ -48,6 +56,7 @@ class QuestionPanel(Widget):
         background: $surface;
         & > #question-title { height: 1; color: $accent; background: $background; }
         & > #question-prompt { height: auto; max-height: 6; padding: 0 1; }
+        & > #question-said { height: auto; padding: 0 1; color: $warning; display: none; }
         & > Input {
             height: 1; border: none; padding: 0 1; background: $surface-focus;
             &:focus { border: none; background: $surface-focus; }
@@ -75,10 +84,11 @@ class QuestionPanel(Widget):
         self._origin = ""
 
     def compose(self) -> ComposeResult:
-        """Title with the origin, the code's own words, the line, the keys."""
+        """Title with the origin, the code's own words, the line, a remark, the keys."""
         yield Words(id="question-title")
         yield Words(id="question-prompt")
         yield AnswerInput(self._arming, id="question-answer")
+        yield Words(NOT_ARMED, id="question-said")
         yield KeyRow(id="question-keys")
 
     def ask(self, request: InputRequested, origin: str) -> None:
@@ -88,6 +98,7 @@ class QuestionPanel(Widget):
         self._arming.show()
         self.call_after_refresh(self._arming.show)  # it is seen only then
         self.armed = False
+        self.query_one("#question-said").display = False
         prompt = safe_text(request.prompt).strip() or ("Password:" if request.password else "A line of input:")
         self.query_one("#question-prompt", Words).update(prompt)
         answer = self.query_one(Input)
@@ -112,6 +123,12 @@ class QuestionPanel(Widget):
         """The keys count now, or no longer."""
         if self.is_mounted:
             self._show_keys()
+            self.query_one("#question-said").display = False
+
+    def on_answer_input_dropped(self, event: AnswerInput.Dropped) -> None:
+        """Say so: without a word, it would look as if nothing worked."""
+        event.stop()
+        self.query_one("#question-said").display = True
 
     def on_resize(self) -> None:
         """The rule of the title is as wide as the screen."""

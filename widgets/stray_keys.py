@@ -11,6 +11,7 @@ ERASE = "\b"
 
 TOO_EARLY = "Wait a moment: this question has just appeared."
 WRITTEN_ON = "What you type goes to the prompt. Pause to answer."
+NOT_ARMED = "Wait a moment, then type: the last key was dropped."
 NOT_BY_ENTER = "Enter never approves: y runs it."
 
 

@@ -257,6 +257,8 @@ class ChatScreen(Screen[None]):
         """Bring up what waits for the person, or the composer."""
         self.query_one(Bottom).ask(decision, question)
         waits = decision or question
+        if waits is not None:
+            self.parts.pane.anchor()
         last = self.bridge.transcript.blocks[-1:]
         failed = any(isinstance(block, NoticeBlock) and block.level == "error" for block in last)
         request_id = waits.request_id if waits is not None else ""

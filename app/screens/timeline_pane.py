@@ -22,7 +22,7 @@ class TimelinePane(Vertical):
     """The upper part of the chat screen."""
 
     DEFAULT_CSS = """
-    TimelinePane { height: 1fr; min-height: 1; }
+    TimelinePane { height: 1fr; min-height: 1; align-vertical: bottom; }
     TimelinePane > SearchBar { display: none; }
     """
 
@@ -31,6 +31,7 @@ class TimelinePane(Vertical):
         self.timeline = timeline
         self.search = SearchBar()
         self._actions = BlockActions(self, bridge, editor=editor, clock=clock)
+        self._anchored = False
 
     def compose(self) -> ComposeResult:
         """The line to search in, below what is searched."""
@@ -40,6 +41,7 @@ class TimelinePane(Vertical):
     def on_mount(self) -> None:
         """The line tells what the search knows."""
         self.watch(self.timeline, "matches", self._tell_matches)
+        self.watch(self.timeline, "extent", self._place)
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
@@ -54,7 +56,19 @@ class TimelinePane(Vertical):
     def reset(self, blocks: Sequence[Block]) -> bool:
         """Show these blocks; a search in others is over. Returns whether what the keys act on is still there."""
         self.search.display = False
-        return self.timeline.reset(blocks) and self.timeline.has_focus
+        self._anchored = self._anchored and bool(blocks)
+        kept = self.timeline.reset(blocks) and self.timeline.has_focus
+        self._place()
+        return kept
+
+    def anchor(self) -> None:
+        """From now on, blocks that do not fill the room stand at its lower edge: next to what is asked about them."""
+        self._anchored = True
+        self._place()
+
+    def on_resize(self) -> None:
+        """Other rooms are filled by other sessions."""
+        self._place()
 
     def show_match(self, block_id: str, needle: str) -> None:
         """Go to what another search found, and mark it; n and N go on from there."""
@@ -120,6 +134,10 @@ class TimelinePane(Vertical):
     def on_search_bar_left(self, event: SearchBar.Left) -> None:
         event.stop()
         self.step_back()
+
+    def _place(self) -> None:
+        rows = self.timeline.extent
+        self.timeline.styles.height = rows if self._anchored and 0 < rows < self.size.height else "1fr"
 
     def _tell_matches(self, matches: str) -> None:
         self.search.matches = matches

@@ -93,7 +93,7 @@ async def test_a_question_about_a_call_says_that_no_sandbox_is_around_it_and_loo
     async with play(size) as stage:
         arguments = '{\n  "zone": "Europe/Rome"\n}'
         await stage.propose_call("clock", arguments, labels=("runs without a sandbox", "network"))
-        await stage.until(lambda: "waits for your decision" in stage.seen)
+        await stage.until(lambda: "waiting for approval" in stage.seen)
         await stage.arm()
         stage.app.chat.query_one(ApprovalPanel).show_arming()
         await stage.settle()
@@ -106,7 +106,7 @@ async def test_a_question_about_a_call_says_that_no_sandbox_is_around_it_and_loo
 async def test_a_question_with_labels_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size) as stage:
         await stage.propose(SOURCE, labels=LABELS)
-        await stage.until(lambda: "waits for your decision" in stage.seen)
+        await stage.until(lambda: "waiting for approval" in stage.seen)
         await stage.arm()
         stage.app.chat.query_one(ApprovalPanel).show_arming()
         await stage.settle()
@@ -120,7 +120,7 @@ async def test_a_question_of_a_rule_explained_looks_like_its_picture(
     async with play(size) as stage:
         rule = "asked because of the rule Shell(git push *) (permissions.toml, line 4)"
         await stage.propose("git push origin main", "shell", why=rule, labels=("network, line 1",))
-        await stage.until(lambda: "waits for your decision" in stage.seen)
+        await stage.until(lambda: "waiting for approval" in stage.seen)
         await stage.arm()
         await stage.pilot.press("question_mark")
         stage.app.chat.query_one(ApprovalPanel).show_arming()

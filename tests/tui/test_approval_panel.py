@@ -34,6 +34,10 @@ async def test_L4_each_key_sends_its_verdict_with_exactly_the_source_that_was_sh
             source = f"{SOURCE}# {number}\n"
             await stage.propose(source, number=number)
             await stage.arm()
+            if number == 1:  # a short chat stands next to the question, not at the other end of the screen
+                pane, rows = stage.app.chat.parts.pane.region, stage.app.chat.parts.timeline.region
+                assert rows.height < pane.height
+                assert rows.bottom == pane.bottom == panel(stage).region.y
             await stage.pilot.press(*(one.replace("\r", "enter") for one in key))
             decided = (await stage.engine.heard(number))[number - 1 :]
             assert decided == [Decide(request_id=f"d{number}", verdict=verdict, source=source)]

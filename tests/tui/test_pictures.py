@@ -99,7 +99,7 @@ async def test_a_conversation_looks_like_its_picture(play: Play, snap: Snap, siz
 async def test_the_question_about_code_looks_like_its_picture(play: Play, snap: Snap, size: tuple[int, int]) -> None:
     async with play(size) as stage:
         await stage.propose(SOURCE)
-        await stage.until(lambda: "waits for your decision" in stage.seen)
+        await stage.until(lambda: "waiting for approval" in stage.seen)
         await still(stage)
         await stage.arm()
         stage.app.chat.query_one(ApprovalPanel).show_arming()

@@ -58,6 +58,7 @@ from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.question import QuestionPanel
+from oi_tui.widgets.stray_keys import NOT_ARMED
 from oi_tui.widgets.status import Status, StatusBar, fit_parts, status_parts
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.welcome import Welcome
@@ -271,6 +272,10 @@ async def test_R4_keys_that_were_on_their_way_do_not_answer(play: Play) -> None:
         await stage.pilot.press("x", "enter")
         await stage.settle()
         assert stage.engine.asked == []
+        assert NOT_ARMED in stage.seen
+        stage.wait(5.0, stage.app.chat.query_one(QuestionPanel).show_arming)
+        await stage.settle()
+        assert NOT_ARMED not in stage.seen
 
 
 async def test_R4_a_prompt_being_typed_does_not_go_to_the_code_that_asks(play: Play) -> None:

@@ -133,6 +133,9 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     matches: reactive[str] = reactive("", repaint=False)
     """What is known of the search that is on, in words; "" without one."""
 
+    extent: reactive[int] = reactive(0, repaint=False)
+    """Rows of all blocks, partly estimated."""
+
     @dataclass
     class Wanted(Message):
         """The person wants something of a block."""
@@ -292,7 +295,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if self.follow:
             view.to_end()
         rows = view.rows()
-        self.top_block = view.top[0]
+        self.top_block, self.extent = view.top[0], view.total
         self._shown.show(rows, view.thumb(), self._search.marks(rows))
         # Textual is told where we are, without the layout pass that its own setters cause.
         self.set_reactive(Widget.virtual_size, Size(self.size.width, view.total))
