@@ -1,7 +1,7 @@
 """What can be done about an error with one key: a row above the prompt, after a turn that the error ended.
 
-The error itself stands in the timeline. The row takes the keys only where nobody is writing, and no letter: the first one
-is the beginning of a prompt and gives the keys back.
+The error itself stands in the timeline. The row takes the keys only where nobody is writing, and no letter: the first
+one is the beginning of a prompt and gives the keys back.
 """
 
 from collections.abc import Sequence

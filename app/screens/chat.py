@@ -258,7 +258,7 @@ class ChatScreen(Screen[None]):
         self.query_one(Bottom).ask(decision, question)
         waits = decision or question
         if waits is not None:
-            self.parts.pane.anchor()
+            self.parts.pane.anchor_to_bottom()
         last = self.bridge.transcript.blocks[-1:]
         failed = any(isinstance(block, NoticeBlock) and block.level == "error" for block in last)
         request_id = waits.request_id if waits is not None else ""

@@ -61,7 +61,7 @@ class TimelinePane(Vertical):
         self._place()
         return kept
 
-    def anchor(self) -> None:
+    def anchor_to_bottom(self) -> None:
         """From now on, blocks that do not fill the room stand at its lower edge: next to what is asked about them."""
         self._anchored = True
         self._place()

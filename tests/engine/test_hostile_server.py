@@ -142,7 +142,7 @@ async def test_L23_a_redirect_to_another_origin_is_refused_and_named(model: Buil
         assert (len(server.requests), there.requests) == (1, [])
     origin = there.url.removesuffix("/v1")
     assert error.title == f"{server.url} sends requests on to another one, {origin}: that was refused."
-    assert "--api-base" in error.hint
+    assert "/model or --api-base" in error.hint
 
 
 @pytest.mark.parametrize("client", ["lean"])

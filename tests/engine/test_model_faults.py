@@ -201,7 +201,7 @@ async def test_a_name_without_a_provider_or_a_server_is_an_unknown_model(model: 
     with pytest.raises(ModelError) as caught:
         await answer(asked)
     assert caught.value.kind == "unknown_model"
-    assert "--api-base" in caught.value.hint
+    assert "/model or --api-base" in caught.value.hint
 
 
 async def test_nothing_is_printed_and_nothing_logged_to_the_terminal_on_errors(

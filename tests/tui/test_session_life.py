@@ -58,8 +58,8 @@ from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.question import QuestionPanel
-from oi_tui.widgets.stray_keys import NOT_ARMED
 from oi_tui.widgets.status import Status, StatusBar, fit_parts, status_parts
+from oi_tui.widgets.stray_keys import NOT_ARMED
 from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.welcome import Welcome
 from support.hostile import hostile, hostile_line, seen_line

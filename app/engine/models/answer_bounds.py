@@ -106,7 +106,7 @@ def require_same_origin(url: str, location: str) -> None:
         raise BoundBroken("sends requests on to an address that is none") from error
     if elsewhere:
         where = "{}://{}:{}".format(*_origin(there))
-        hint = "Nothing was sent there. If your model is there, give that address with --api-base."
+        hint = "Nothing was sent there. If your model is there, give that address with /model or --api-base."
         raise BoundBroken(f"sends requests on to another one, {where}: that was refused", hint=hint)
 
 

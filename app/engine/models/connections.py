@@ -97,5 +97,5 @@ def _redirect(url: str, location: str) -> BoundBroken:
         require_same_origin(url, location)
     except BoundBroken as broken:
         return broken
-    hint = "Give that address with --api-base, without /chat/completions."
+    hint = "Give that address with /model or --api-base, without /chat/completions."
     return BoundBroken(f"sends requests on to {location[:200] or 'nowhere'}: that was not followed", hint=hint)

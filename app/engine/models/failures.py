@@ -179,7 +179,9 @@ def broken_bound_error(broken: BoundBroken, asked: ModelEndpoint) -> ModelError:
 def no_key(asked: ModelEndpoint, details: str = "") -> ModelError:
     """No key was given for a provider that wants one."""
     names = " or ".join(asked.key_names)
-    hint = f"Set {names} in the environment, or start with --api-key." if names else "Start with --api-key."
+    hint = "Give one with /model or --api-key."
+    if names:
+        hint = f"Set {names} in the environment, or give a key with /model or --api-key."
     return ModelError("no_key", f"No API key for {asked.host}.", hint=hint, details=details)
 
 
@@ -204,7 +206,7 @@ def refusal_error(asked: ModelEndpoint, details: str = "") -> ModelError:
 
 def unknown_provider(name: str) -> ModelError:
     """A name that no provider can be told from."""
-    hint = "Write PROVIDER/NAME, for example openai/gpt-5, or give the server's address with --api-base."
+    hint = "Write PROVIDER/NAME, for example openai/gpt-5, or give the server's address with /model or --api-base."
     return ModelError("unknown_model", f"No provider is known for the model “{name}”.", hint=hint)
 
 
@@ -297,9 +299,9 @@ def _unreachable(names: set[str], asked: ModelEndpoint, details: str) -> Request
 
 
 def _wrong_key(asked: ModelEndpoint, details: str) -> ModelError:
-    hint = "Check the key, or give another one with --api-key."
+    hint = "Check the key, or give another one with /model or --api-key."
     if asked.keyless:
-        hint = "Give one with --api-key: keys of the environment are not sent to servers on this machine."
+        hint = "Give one with /model or --api-key: keys of the environment are not sent to servers on this machine."
     return ModelError("wrong_key", f"Invalid API key for {asked.host}.", hint=hint, details=details)
 
 

@@ -86,7 +86,7 @@ def _place(provider: ChatProvider, section: ModelSection, environ: Mapping[str, 
         return ServerPlace(base=base, own=bool(provider.base) and same_server(base, provider.base))
     set_there = next((base for name in provider.base_variables if (base := environ.get(name, "").strip())), "")
     if not (set_there or provider.base):
-        hint = "Give its address with --api-base."
+        hint = "Give its address with /model or --api-base."
         raise ModelError("unknown_model", f"It is not known where {provider.name} listens.", hint=hint)
     return ServerPlace(base=_tidy(provider, set_there or provider.base), own=True)
 
