@@ -47,6 +47,17 @@ ax.set_ylabel("month");
 ```
 """
 
+FIGURE = """Two curves in one figure.
+
+```python
+import numpy as np, matplotlib.pyplot as plt
+day = np.linspace(0, 365, 300)
+plt.plot(day, 8 - 9 * np.cos(day / 58), label="Oslo")
+plt.plot(day, 9 - 5 * np.cos(day / 58), label="Bergen")
+plt.title("Temperature over a year"); plt.xlabel("day"); plt.ylabel("°C"); plt.legend();
+```
+"""
+
 DONE = """The mean score rises from **71** in January to **88** in April:
 
 | month | mean score |
@@ -164,6 +175,16 @@ async def chat(pilot: Pilot[None]) -> None:
     await pilot.pause(0.3)
 
 
+async def figure(pilot: Pilot[None]) -> None:
+    """A figure, in characters."""
+    app = pilot.app
+    assert isinstance(app, OiTui)
+    await ask(pilot, "Draw the temperature over a year.")
+    transcript = app.chat.bridge.transcript
+    await until(pilot, lambda: transcript.step == 2 and not transcript.turn_open)
+    await pilot.pause(0.5)
+
+
 async def approval(pilot: Pilot[None]) -> None:
     """The question."""
     app = pilot.app
@@ -195,6 +216,8 @@ async def main() -> None:
     await take("chat", (110, 54), chat)
     await take("chat-light", (110, 54), chat, theme="harbour-light")
     await take("chat-80x24", (80, 24), chat)
+    for columns, rows in ((80, 34), (140, 44)):
+        await take(f"figure-{columns}", (columns, rows), figure, answers=(FIGURE, "There they are."))
     await take("approval", (100, 30), approval, approve="ask", answers=(PLOT,))
     await take("approval-80x24", (80, 24), approval, approve="ask", answers=(PLOT,))
     await take("first-start", (100, 24), setup_screen, model="")

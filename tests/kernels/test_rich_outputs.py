@@ -3,11 +3,14 @@
 Rows R5, R6 and R9 of the acceptance table from the kernel to the screen.
 """
 
+import base64
 import json
+from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
@@ -16,6 +19,7 @@ from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.text.mime import pictures, plain_text
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.cells import BlockCell
+from oi_tui.widgets.timeline.figure_words import figure_words
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from oi_tui.widgets.timeline.table_data import TableData, figure_data, table_of
@@ -224,6 +228,25 @@ async def test_V13_the_words_of_figures_can_be_read_in_a_terminal_without_graphi
         unread[source] = [word for word in words.split() if word not in text]
         assert len(drawn) == 21
     assert {source: words for source, words in unread.items() if words} == {}
+
+
+async def test_V13_the_words_of_a_legend_are_where_they_are_drawn(python: Kernel) -> None:
+    """Matplotlib leaves them where they were in the picture before it was cut to what is drawn."""
+    pytest.importorskip("matplotlib")
+    await collect(python, "%matplotlib inline\nimport matplotlib.pyplot as plt")
+    output = await result(python, "plt.plot([1, 1], label='cosine'); plt.ylabel('y'); plt.legend(); plt.show()")
+    figure = figure_words(output)
+    assert figure is not None
+    (legend,) = (word for word in figure.words if word.role == "legend")
+    with Image.open(BytesIO(base64.b64decode(output.data["image/png"]))) as picture:
+        left, top, right, bottom = (
+            share * size for share, size in zip(legend.box, (*picture.size, *picture.size), strict=True)
+        )
+        width = right - left
+        grey = picture.convert("L")
+        inside, behind = grey.crop((left, top, right, bottom)), grey.crop((right + 2, top, right + width / 4, bottom))
+    assert min(inside.tobytes()) < 60
+    assert min(behind.tobytes()) > 150
 
 
 async def test_V13_what_a_figure_shows_is_a_table_too_and_the_figure_stays_as_it_was(python: Kernel) -> None:

@@ -77,8 +77,11 @@ def describe_figure(figure: Any) -> dict[str, Any]:
         return [round(float(min(1.0, max(0.0, share))), 4) for share in (*shares, (top - extent.y0) / down)]
 
     texts = []
-    for artist, role, axes in itertools.islice(figure_texts(figure), TEXTS):
+    for artist, role, owner in itertools.islice(figure_texts(figure), TEXTS):
         extent = Text.get_window_extent(artist, renderer)  # that of an annotation would have its arrow in it
+        if role == "legend":  # its parts are still where they were when the picture was cut to what is drawn
+            then, now = owner.get_frame().get_bbox(), owner.get_window_extent(renderer)
+            extent = extent.translated(now.x0 - then.x0, now.y0 - then.y0)
         if not all(map(math.isfinite, extent.extents)) or extent.x1 <= left or extent.x0 >= right:
             continue
         described: dict[str, Any] = {
@@ -90,7 +93,7 @@ def describe_figure(figure: Any) -> dict[str, Any]:
             "box": box_of(extent),
         }
         if role == "y-label":
-            described["axes"] = box_of(axes.get_window_extent(renderer))
+            described["axes"] = box_of(owner.get_window_extent(renderer))
         texts.append(described)
     message: dict[str, Any] = {"texts": texts, "stretch": all(map(can_stretch, figure.axes))}
     with contextlib.suppress(Exception):  # boundary: other kinds of data than expected; the words are there
@@ -117,23 +120,23 @@ def picture_bounds(figure: Any, renderer: Any, dpi: float) -> tuple[float, float
 
 
 def figure_texts(figure: Any) -> Iterator[tuple[Any, str, Any]]:
-    """Each text that is drawn, what it is, and its axes (None for those of the figure)."""
+    """Each text that is drawn, what it is, and its legend or axes (None for those of the figure)."""
     waiting: list[tuple[Any, str, Any]] = [(figure, "note", None)]
     roles = role_table(figure)
     for _ in range(ARTISTS):
         if not waiting:
             return
-        artist, role, axes = waiting.pop()
+        artist, role, owner = waiting.pop()
         if not artist.get_visible():
             continue
         kind = type(artist).__name__
         role = roles.get(id(artist), "legend" if kind == "Legend" else role)
         if hasattr(artist, "get_window_extent") and hasattr(artist, "get_rotation") and hasattr(artist, "get_text"):
             if artist.get_text().strip():
-                yield artist, role, axes
+                yield artist, role, owner
             continue
         if hasattr(artist, "get_children"):
-            here = artist if hasattr(artist, "get_xaxis") else axes
+            here = artist if kind == "Legend" or hasattr(artist, "get_xaxis") else owner
             hidden = hidden_parts(artist)
             waiting += [(child, role, here) for child in reversed(artist.get_children()) if id(child) not in hidden]
 
