@@ -120,6 +120,18 @@ async def test_a_prefix_that_was_granted_runs_later_commands_and_says_by_which_r
     assert await deciders(session, answering("source"), 2) == ["person always", "person always"]
 
 
+async def test_a_prefix_that_was_granted_in_a_sandbox_says_nothing_about_the_same_commands_outside_of_it() -> None:
+    session, answering = make("cat a", "cat b", "cat c")
+    assert await deciders(session, answering("commands"), 1) == ["person always"]
+    shell = session.kernels.get("shell")
+    assert isinstance(shell, FakeKernel)
+    shell.confinement = Confinement()
+    events = await play(session, session.run("go"), answering("commands"))
+    assert [asked.scopes[0].kind for asked in of(DecisionRequested, events)] == ["commands"]
+    shell.confinement = HELD
+    assert await deciders(session, answering("source"), 1) == ["grant run"]
+
+
 async def test_what_was_granted_does_not_answer_a_rule_that_denies_or_asks() -> None:
     session, answering = make("ls a", "ls b", "ls c", ask=("Shell(ls b)",), deny=("Shell(ls c)",))
     assert await deciders(session, answering("commands"), 3) == ["person always", "person run", "rule skip"]

@@ -39,13 +39,14 @@ class Grants:
     def __init__(self) -> None:
         self._sources: set[tuple[str, str, str, int]] = set()
         """Kind of block, what runs it, digest of the source, generation."""
-        self._rules: tuple[Rule, ...] = ()
+        self._rules: dict[tuple[bool, bool], tuple[Rule, ...]] = {}
+        """Of commands, by where they were shown to run: in a sandbox or not, on another machine or here."""
         self._turn = False
 
     def forget(self) -> None:
         """None holds any longer."""
         self._sources.clear()
-        self._rules = ()
+        self._rules.clear()
         self._turn = False
 
     def end_turn(self) -> None:
@@ -55,7 +56,7 @@ class Grants:
     def scopes(self, case: GrantCase) -> tuple[GrantScope, ...]:
         """What "always" may reach here beside this exact source, each as the rules that it makes."""
         wider: list[GrantScope] = []
-        if (rules := _command_rules(case)) and not set(rules) <= set(self._rules):
+        if (rules := _command_rules(case)) and not set(rules) <= set(self._rules.get(_place(case), ())):
             wider.append(GrantScope(kind="commands", rules=tuple(rule.text for rule in rules)))
         if _may_grant_turn(case) and not self._turn:
             wider.append(GrantScope(kind="turn", rules=(TURN_RULE,)))
@@ -73,7 +74,8 @@ class Grants:
         if scope is None:
             raise ValueError(kind)
         if kind == "commands":
-            self._rules = tuple(dict.fromkeys((*self._rules, *_command_rules(case))))
+            known = self._rules.get(_place(case), ())
+            self._rules[_place(case)] = tuple(dict.fromkeys((*known, *_command_rules(case))))
             return f"always: {' and '.join(scope.rules)}, this session"
         self._turn = True
         return f"always: {TURN_RULE}, this turn"
@@ -85,8 +87,9 @@ class Grants:
             return ruling
         if _source_key(case) in self._sources:
             return ruling._replace(verdict="allow", by="", ground="grant")
-        if self._rules and case.request.language == "shell" and not case.request.tool:
-            widened = msgspec.structs.replace(policy, rules=(*policy.rules, *self._rules))
+        rules = self._rules.get(_place(case))
+        if rules and case.request.language == "shell" and not case.request.tool:
+            widened = msgspec.structs.replace(policy, rules=(*policy.rules, *rules))
             found = decide(_read(case), widened, mode)
             if found.verdict == "allow" and found.ground == "rule" and not (ruling.labels or _risky(found)):
                 return found._replace(ground="grant")
@@ -111,6 +114,11 @@ def _may_grant_turn(case: GrantCase) -> bool:
     held = case.request.confinement
     is_python = isinstance(case.block, CodeBlock) and case.block.language == "python"
     return is_python and held.sandboxed and held.offline and not case.elsewhere and not case.rereads
+
+
+def _place(case: GrantCase) -> tuple[bool, bool]:
+    """Where it would run: what may be read in one place is something else in another."""
+    return case.request.confinement.sandboxed, case.elsewhere
 
 
 def _read(case: GrantCase) -> PolicyRequest:
