@@ -4,6 +4,7 @@ Appending, changing one height and finding the block under a row take a logarith
 steps, so a hundred thousand blocks cost no more than a hundred.
 """
 
+from array import array
 from collections.abc import Iterable
 
 
@@ -11,12 +12,13 @@ class Heights:
     """Numbers of rows, in order."""
 
     def __init__(self, heights: Iterable[int] = ()) -> None:
-        self._heights: list[int] = []
-        self._tree = [0]
-        self.total = 0
+        self._heights = array("q", heights)
+        self._tree = tree = array("q", [0]) + self._heights
+        self.total = sum(self._heights)
         """Sum of all heights."""
-        for height in heights:
-            self.append(height)
+        for node in range(1, len(tree)):
+            if (above := node + (node & -node)) < len(tree):
+                tree[above] += tree[node]
 
     def __len__(self) -> int:
         return len(self._heights)

@@ -30,7 +30,7 @@ FRAME = 1 / 30
 """Seconds between two batches while text streams, as many as front ends draw; what is not streaming text,
 and the first of it after a rest, is sent at once."""
 
-REPLAYED = 8_000
+REPLAYED = 2_000
 """Events in one batch of a replay: the front end folds them while the next ones are made ready."""
 
 
