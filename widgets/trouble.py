@@ -148,7 +148,9 @@ class TroubleRow(Widget, can_focus=True):
             return
         wait = f" in {left:.0f} s" if left >= 1 else ""
         here = self.screen.focused is self
-        self.query_one("#trouble-title", Words).update(_title(error, wait, here=here))
+        title = self.query_one("#trouble-title", Words)
+        title.display = bool(wait) or not here
+        title.update(_title(error, wait, here=here))
         keys = {"enter": True, "alt+m": "retry" in error.remedies, "alt+d": bool(error.details), "esc": True}
         again = (f"try again{' now' if wait else ''}", "retry")
         words = {"enter": again if "retry" in error.remedies else ("choose a model", "model")}
@@ -157,6 +159,6 @@ class TroubleRow(Widget, can_focus=True):
 
 
 def _title(error: NoticeBlock, wait: str, *, here: bool) -> Content:
-    told = lettering(("✗ ", "$error"), safe_text(error.title), f" Retry{wait}." if wait else "")
-    ways = " /retry tries again · /model chooses another model" if "retry" in error.remedies else " /model chooses one"
+    told = lettering(("✗ ", "$error"), f"{safe_text(error.title)} Retry{wait}. " if wait else "")
+    ways = "/retry tries again · /model chooses another model" if "retry" in error.remedies else "/model chooses one"
     return told if here else lettering(told, (ways, "$dim"))

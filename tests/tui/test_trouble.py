@@ -70,6 +70,9 @@ async def test_an_error_offers_what_helps_and_counts_down_what_the_server_asked_
 
         fail(stage, 4)
         await settled(stage)
+        assert stage.seen.count("Rate limit reached") == 4, (
+            "once for each error: the timeline says it, the row the keys"
+        )
         await stage.pilot.press(*"md")  # a prompt may begin with any letter
         assert stage.prompt.text == "md"
         stage.prompt.fill("")
