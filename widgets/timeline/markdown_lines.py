@@ -176,7 +176,7 @@ class MarkdownLines:
 
     def _heading(self, content: "Token", level: int) -> None:
         ink = self._ink
-        style = ink.strong if level < 3 else ink.page + Style(bold=True)
+        style = (ink.strong + Style(underline=level == 2)) if level < 3 else ink.page + Style(bold=True)
         lines = wrap(inline(content, style, ink, self._asked), self._width(PROSE_WIDTH))
         self._emit(lines)
         if level == 1:

@@ -84,6 +84,20 @@ def test_headings_lists_and_tasks(drawn: Draw) -> None:
     ]
 
 
+def test_each_level_of_a_heading_looks_another_way_without_colours_too(canvas_of: CanvasOf) -> None:
+    block = prose("# Same\n\n## Same\n\n### Same")
+    cell = BlockCell(block)
+    cell.layout(block, canvas_of(30), BlockDisplay())
+    rows = [cell.row(number) for number in range(cell.height)]
+    looks = [
+        (segment.style.bold, segment.style.underline, at + 1 < len(rows) and "─" in rows[at + 1].text)
+        for at, row in enumerate(rows)
+        for segment in row
+        if "Same" in segment.text and segment.style is not None
+    ]
+    assert len(set(looks)) == len(looks) == 3
+
+
 def test_paragraphs_wrap_at_spaces_and_at_a_hundred_cells(drawn: Draw) -> None:
     assert drawn(prose("one two three four"), 16) == ["   one two", "   three four"]
     assert max(map(len, drawn(prose("word " * 100), 200))) <= 103
