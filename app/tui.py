@@ -44,6 +44,7 @@ from oi_tui.app.terminal.screen_copy import FrameDifference, ScreenCopy
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.themes.loader import ThemeError, choose_palette, load_palette
 from oi_tui.widgets.arming import Clock, NotesKeys
+from oi_tui.widgets.text_box import Completer
 
 
 class OiTui(TypingOrder):
@@ -93,7 +94,7 @@ class OiTui(TypingOrder):
             outlives=outlives,
         )
         self.chat._compositor = FrontCompositor()
-        self.code_completer = self.chat.names
+        self.code_completer: Completer | None = None  # known when the screen is complete
         if prompt:
             folder = workplace.folder if workplace is not None else Path()
             named = find_mentions(prompt, folder)

@@ -268,6 +268,8 @@ class Composer(Widget):
         super().__init__(id=id)
         self.area = PromptArea(id="composer-text")
         self.area.completion.above = self
+        self._queued_row, self._note_row = Words(id="composer-queued"), Words(id="composer-note")
+        """Mounted when the first of them is needed; nobody sees them before."""
         self._hushing: Timer | None = None
         self._said_of = ""
         """The text when something was said last."""
@@ -275,14 +277,14 @@ class Composer(Widget):
     @property
     def note(self) -> str:
         """What stands above the prompt now."""
-        note = self.query_one("#composer-note", Words)
-        return str(note.content) if note.display else ""
+        return str(self._note_row.content) if self._note_row.display else ""
 
     def say(self, text: str, *, failed: bool = False, seconds: float = 0.0) -> None:
         """Say this above the prompt, until the text changes or so many seconds have passed."""
         self.hush()
         self._said_of = self.area.text
-        note = self.query_one("#composer-note", Words)
+        self._mount_rows()
+        note = self._note_row
         note.update(safe_text(text))
         note.set_class(failed, "-failed")
         note.display = True
@@ -294,7 +296,7 @@ class Composer(Widget):
         if self._hushing is not None:
             self._hushing.stop()
             self._hushing = None
-        self.query_one("#composer-note", Words).display = False
+        self._note_row.display = False
 
     def on_text_area_changed(self) -> None:
         """What was said may have been of another text."""
@@ -302,9 +304,7 @@ class Composer(Widget):
             self.hush()
 
     def compose(self) -> ComposeResult:
-        """One row, growing downwards; the note above it only while there is one."""
-        yield Words(id="composer-queued")
-        yield Words(id="composer-note")
+        """One row, growing downwards."""
         with Horizontal():
             yield Words("›", id="composer-mark")
             yield self.area
@@ -313,14 +313,14 @@ class Composer(Widget):
     def watch_queued(self, queued: tuple[str, ...]) -> None:
         """The last ones, a line each."""
         self.area.queued = queued
-        if not self.is_mounted:
+        if not self.is_mounted or not (queued or self._queued_row.is_attached):
             return
+        self._mount_rows()
         lines = [f"queued  {' '.join(safe_text(text).split())}" for text in queued[-QUEUED_ROWS:]]
         if (more := len(queued) - len(lines)) > 0:
             lines.insert(0, f"queued  {more} more")
-        shown = self.query_one("#composer-queued", Words)
-        shown.update("\n".join(line[: max(10, self.size.width - 3)] for line in lines))
-        shown.display = bool(lines)
+        self._queued_row.update("\n".join(line[: max(10, self.size.width - 3)] for line in lines))
+        self._queued_row.display = bool(lines)
 
     def watch_hint(self, hint: str) -> None:
         if self.is_mounted:
@@ -332,6 +332,11 @@ class Composer(Widget):
     def on_resize(self, event: Resize) -> None:
         """A narrow terminal needs its room for the text."""
         self._show_hint()
+
+    def _mount_rows(self) -> None:
+        """Have room above the prompt, shown only while there is something to say."""
+        if not self._note_row.is_attached:
+            self.mount(self._queued_row, self._note_row, before=0)
 
     def _show_hint(self) -> None:
         label = self.query_one("#composer-hint", Words)

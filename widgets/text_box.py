@@ -3,7 +3,7 @@
 `PromptArea` and `SourceEditor` are one of these. What a paste may contain, and when Tab completes, is theirs to say.
 """
 
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from textual import on
 from textual.events import Blur, Key, MouseDown, Paste
@@ -11,7 +11,8 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location
 
-from oi_tui.widgets.completion import CompletionList, CompletionOffer, completion_list
+if TYPE_CHECKING:  # loaded with what completes: nothing is offered before
+    from oi_tui.widgets.completion import CompletionList, CompletionOffer
 
 _EDITS = frozenset({"backspace", "delete", "shift+backspace"})
 """Keys that change the text and are no letters: the list follows the text."""
@@ -33,7 +34,7 @@ class Completer(Protocol):
 class CompletesCode(Protocol):
     """An app that knows what completes code in every box that nobody else cares for."""
 
-    code_completer: Completer
+    code_completer: Completer | None
 
 
 class WordCompletion:
@@ -45,15 +46,17 @@ class WordCompletion:
         """What the list stands above."""
         self.completer: Completer | None = None
         """Who knows what can complete a word here, if it is not whom the app names."""
+        self._list: CompletionList | None = None
+        """That of the screen, once something was offered."""
+        self._behind = False
+        """Whether something was typed when nobody knew what could complete it."""
         self._dismissed: Location | None = None
         """Where a word begins for which the person wants no list."""
 
     @property
-    def open_list(self) -> CompletionList | None:
+    def open_list(self) -> "CompletionList | None":
         """The list, where it is open for this text."""
-        if not self._box.is_attached:
-            return None
-        return next((one for one in self._box.screen.query(CompletionList) if one.is_for(self)), None)
+        return self._list if self._list is not None and self._list.is_for(self) else None
 
     @property
     def word(self) -> str:
@@ -61,12 +64,21 @@ class WordCompletion:
         shown = self.open_list
         return self._box.get_text_range(shown.offer.start, self._box.cursor_location) if shown is not None else ""
 
-    def offer(self, offer: CompletionOffer) -> None:
+    def use(self, completer: Completer) -> None:
+        """Have somebody who knows, also for what was typed before."""
+        self.completer = completer
+        if self._behind:
+            self.follow()
+
+    def offer(self, offer: "CompletionOffer") -> None:
         """Show what could complete the word at the cursor; without choices and words, nothing."""
         if offer.start != self._dismissed:
             self._dismissed = None
             if offer.choices or offer.note:
-                completion_list(self._box.screen).open(self, offer, self.above)
+                from oi_tui.widgets.completion import completion_list  # as above
+
+                self._list = completion_list(self._box.screen)
+                self._list.open(self, offer, self.above)
                 return
         self.close()
 
@@ -92,8 +104,11 @@ class WordCompletion:
 
     def follow(self) -> None:
         """The text was changed by the person."""
-        if self._box.is_attached and self._box.has_focus and (completer := self._find_completer()) is not None:
-            completer.follow(self._box)
+        if self._box.is_attached and self._box.has_focus:
+            completer = self._find_completer()
+            self._behind = completer is None
+            if completer is not None:
+                completer.follow(self._box)
 
     def request(self) -> bool:
         """Tab was pressed: whether there is a word here that could be completed."""

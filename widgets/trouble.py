@@ -29,12 +29,6 @@ _LINES = 8
 """Lines of the details that are shown here; the timeline has all."""
 
 
-def trouble_of(blocks: Sequence[Block]) -> NoticeBlock | None:
-    """The error that ended the last turn, if something can be done about it."""
-    last = blocks[-1] if blocks else None
-    return last if isinstance(last, NoticeBlock) and last.level == "error" and last.remedies else None
-
-
 class TroubleRow(Widget, can_focus=True):
     """Offers what helps against one error."""
 
@@ -71,6 +65,8 @@ class TroubleRow(Widget, can_focus=True):
         super().__init__(id=id)
         self._clock = clock
         self._error: NoticeBlock | None = None
+        self._past = ""
+        """Id of the error that the session ended with when it was opened."""
         self._done = ""
         """Id of the error that was dealt with last."""
         self._appeared = self._due = float("-inf")
@@ -86,8 +82,15 @@ class TroubleRow(Widget, can_focus=True):
         """Count down what a server asked to wait."""
         self._counting = self.set_interval(1.0, self._show, pause=True)
 
-    def offer(self, error: NoticeBlock | None, *, take_keys: bool, past: bool) -> None:
-        """Offer what helps against this error, or nothing; `past`: it did not happen just now."""
+    def note_past(self, blocks: Sequence[Block]) -> None:
+        """The session that was opened ends with these: what is the matter with it did not happen just now."""
+        error = _trouble_of(blocks)
+        self._past = error.id if error is not None else ""
+
+    def offer(self, blocks: Sequence[Block], *, take_keys: bool) -> None:
+        """Offer what helps against the error that these blocks end with, or nothing."""
+        error = _trouble_of(blocks)
+        past = error is not None and error.id == self._past
         if error is not None and error.id == self._done:
             error = None
         self.display = error is not None
@@ -156,6 +159,12 @@ class TroubleRow(Widget, can_focus=True):
         words = {"enter": again if "retry" in error.remedies else ("choose a model", "model")}
         self.query_one(KeyRow).labels = key_labels(self, *(key for key, on in keys.items() if on), words=words)
         self.query_one(KeyRow).display = here
+
+
+def _trouble_of(blocks: Sequence[Block]) -> NoticeBlock | None:
+    """The error that ended the last turn, if something can be done about it."""
+    last = blocks[-1] if blocks else None
+    return last if isinstance(last, NoticeBlock) and last.level == "error" and last.remedies else None
 
 
 def _title(error: NoticeBlock, wait: str, *, here: bool) -> Content:

@@ -49,9 +49,8 @@ class Welcome(Vertical):
     _asks = True
 
     def compose(self) -> ComposeResult:
-        """The line; the prompts follow when it is known which fit."""
-        yield Words(f"Describe a task. {_ASKED}", id="welcome-line")
-        yield Words("For example (↑ choose):")
+        """What to do; the prompts follow when it is known which fit."""
+        yield Words(_first_words(asks=True), id="welcome-words")
 
     def look_at(self, folder: Path) -> None:
         """Fit the prompts to what is in this folder; looks again only when it is another one."""
@@ -70,12 +69,16 @@ class Welcome(Vertical):
         """The line is true in each mode."""
         if asks != self._asks:
             self._asks = asks
-            self.query_one("#welcome-line", Words).update(f"Describe a task. {_ASKED if asks else _UNASKED}")
+            self.query_one("#welcome-words", Words).update(_first_words(asks=asks))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Up to the screen."""
         event.stop()
         self.post_message(self.Chosen(self._prompts[event.option_index]))
+
+
+def _first_words(*, asks: bool) -> str:
+    return f"Describe a task. {_ASKED if asks else _UNASKED}\n\nFor example (↑ choose):"
 
 
 def _choice_line(prompt: str) -> Content:

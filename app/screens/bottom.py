@@ -11,15 +11,14 @@ from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.verbs import Answer, Decide, FindModels, Retry
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.frontend.bridge import Bridge
-from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.stray_keys import ERASE
-from oi_tui.widgets.trouble import TroubleRow, trouble_of
 
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
     from oi_tui.app.screens.recall import Recall
     from oi_tui.widgets.approval import ApprovalPanel
     from oi_tui.widgets.question import QuestionPanel
+    from oi_tui.widgets.trouble import TroubleRow
 
 FULL = "-approval-full"
 """Class of the screen while the question has the room of the timeline as well."""
@@ -28,26 +27,26 @@ FULL = "-approval-full"
 class Bottom(Vertical):
     """One of three is shown: the composer, the question about code, the question of running code."""
 
-    def __init__(self, bridge: Bridge, clock: Clock, *, id: str | None = None) -> None:
+    def __init__(self, bridge: Bridge, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._clock = clock
         self._bridge = bridge
         self._approval: ApprovalPanel | None = None
         self._question: QuestionPanel | None = None
         self._recall: Recall | None = None
-        self._past = ""
-        """Id of an error that the session ended with when it was opened."""
+        self._trouble: TroubleRow | None = None
 
     def compose(self) -> ComposeResult:
         """At first there is nothing to ask."""
-        yield TroubleRow(self._clock, id="trouble")
         yield Composer(id="composer")
 
-    async def add(self, approval: "ApprovalPanel", question: "QuestionPanel", recall: "Recall") -> None:
-        """The two that ask, and what is told of every change of the text."""
+    async def add(
+        self, approval: "ApprovalPanel", question: "QuestionPanel", trouble: "TroubleRow", recall: "Recall"
+    ) -> None:
+        """The two that ask, the row above the prompt, and what is told of every change of the text."""
         approval.display = question.display = False
         await self.mount(approval, question)
-        self._approval, self._question, self._recall = approval, question, recall
+        await self.mount(trouble, before=0)
+        self._approval, self._question, self._trouble, self._recall = approval, question, trouble, recall
         self.fit()
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
@@ -72,18 +71,18 @@ class Bottom(Vertical):
 
     def note_past(self) -> None:
         """What the session holds now did not happen just now."""
-        error = trouble_of(self._bridge.transcript.blocks)
-        self._past = error.id if error is not None else ""
+        if self._trouble is not None:
+            self._trouble.note_past(self._bridge.transcript.blocks)
 
     def _offer_help(self) -> None:
         """After an error that something can be done about, say what and by which key."""
         transcript, area = self._bridge.transcript, self.query_one(PromptArea)
-        error = None if transcript.turn_open or self._bridge.stopped else trouble_of(transcript.blocks)
+        at_rest = not (transcript.turn_open or self._bridge.stopped)
         free = not area.text and self.screen.focused in (area, None) and self.screen.is_current
-        for row in self.query(TroubleRow):
-            row.offer(error, take_keys=free, past=error is not None and error.id == self._past)
+        if self._trouble is not None:
+            self._trouble.offer(transcript.blocks if at_rest else (), take_keys=free)
 
-    def on_trouble_row_chosen(self, event: TroubleRow.Chosen) -> None:
+    def on_trouble_row_chosen(self, event: "TroubleRow.Chosen") -> None:
         """What helps against the error that ended the turn."""
         event.stop()
         self.query_one(PromptArea).focus()
@@ -92,7 +91,7 @@ class Bottom(Vertical):
         elif event.what == "model":
             self._bridge.send(FindModels())
 
-    def on_trouble_row_written_on(self, event: TroubleRow.WrittenOn) -> None:
+    def on_trouble_row_written_on(self, event: "TroubleRow.WrittenOn") -> None:
         """The first letter of a prompt goes into it."""
         event.stop()
         area = self.query_one(PromptArea)

@@ -17,7 +17,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.events import DescendantFocus, Resize
+from textual.events import DescendantFocus, Resize, ScreenResume
 from textual.screen import Screen
 from textual.widgets import TextArea
 
@@ -49,15 +49,14 @@ from oi_tui.app.frontend.client import Connect
 from oi_tui.app.frontend.session_status import next_approval
 from oi_tui.app.screens.bottom import FULL, Bottom
 from oi_tui.app.screens.brief_runs import BriefRuns
-from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.leaving import Leaving
-from oi_tui.app.screens.prompt_completion import PromptCompletion
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.stop_keys import StopKeys
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.status import Status, StatusBar, runs_unasked
+from oi_tui.widgets.text_box import CompletesCode
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.welcome import Welcome
 
@@ -88,6 +87,7 @@ class ChatScreen(Screen[None]):
     """One session on the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(of_the_app=False)
+    AUTO_FOCUS: ClassVar[str | None] = ""  # the prompt's, see below: to find out by searching styles it once more
 
     def __init__(
         self,
@@ -116,7 +116,6 @@ class ChatScreen(Screen[None]):
         self._follow = follow
         self._arming = Arming(clock)
         self.desk = PromptDesk(self, self.bridge)
-        self.names = KernelNames(self.bridge, self.desk)
         self.stops = StopKeys(self.bridge, self.desk, clock)
         self._queued = 0
         self._setup: SetupScreen | None = None
@@ -132,14 +131,12 @@ class ChatScreen(Screen[None]):
         """The welcome, one of several in the bottom region, then the status."""
         with Horizontal(id="upper"):
             yield Welcome(id="welcome")
-        yield Bottom(self.bridge, self._clock, id="bottom")
+        yield Bottom(self.bridge, id="bottom")
         yield StatusBar(clock=self._clock, id="status")
 
     def on_mount(self) -> None:
         """The composer can be typed into at once; the rest follows when that has been seen."""
-        area = self.query_one(PromptArea)
-        area.completion.completer = PromptCompletion(lambda: self.desk.folder, self.names)
-        area.focus()
+        self.query_one(PromptArea).focus()
         self.begin()
         # Beside what the screen does, which could paint nothing meanwhile.
         self.call_after_refresh(lambda: self.run_worker(self._complete(), group="complete"))
@@ -165,15 +162,17 @@ class ChatScreen(Screen[None]):
             self.palette,
             self._arming,
             self._clock,
-            self.query_one(PromptArea),
+            self.desk,
         )
         # One at a time: keys that come meanwhile are painted in between.
         upper = self.query_one("#upper")
         for part in (parts.pane, parts.preview, parts.variables):
             await upper.mount(part)
         await upper.mount(parts.sessions, before=0)
-        await self.query_one(Bottom).add(parts.approval, parts.question, parts.recall)
+        await self.query_one(Bottom).add(parts.approval, parts.question, parts.trouble, parts.recall)
         self._parts = parts
+        if isinstance(self.app, CompletesCode):
+            self.app.code_completer = parts.names
         self.set_graphics(self.graphics)  # the terminal may have answered meanwhile
         parts.set_palette(self.palette)
         if not gc.isenabled():  # the start does without; what there is now stays
@@ -205,9 +204,13 @@ class ChatScreen(Screen[None]):
         if not self.is_current:
             self._arming.show()
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
         """A question that waited under another screen is seen only now."""
         self._arming.show()
+        if self._parts is None:
+            event.refresh_styles = False  # all that there is was styled a moment ago, when it was mounted
+        elif self.focused is None:
+            self.query_one(Bottom).focus_shown()
 
     # -- what the bridge calls ---------------------------------------------------------------------------
 
@@ -278,7 +281,7 @@ class ChatScreen(Screen[None]):
             case PromptsQueued():
                 self.desk.show_queued(reply)
             case NamesFound():
-                self.names.show(reply)
+                self.parts.names.show(reply)
             case Detached():
                 self.leaving.follow(reply)
             case KernelsFound():

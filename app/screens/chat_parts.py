@@ -5,7 +5,10 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.settings import ScreenSection
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.kernel_screen import KernelPicks
+from oi_tui.app.screens.prompt_completion import PromptCompletion
+from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.recall import Recall
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.screens.timeline_pane import TimelinePane
@@ -13,11 +16,11 @@ from oi_tui.app.screens.variables_panel import VariablesPanel
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import Arming, Clock
-from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.sessions.preview import Preview
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.view import Timeline
+from oi_tui.widgets.trouble import TroubleRow
 
 STYLES = Path(__file__).with_suffix(".tcss")
 """Where they stand on the screen."""
@@ -30,11 +33,13 @@ class Parts:
     pane: TimelinePane
     approval: ApprovalPanel
     question: QuestionPanel
+    trouble: TroubleRow
     variables: VariablesPanel
     sessions: SessionsPanel
     preview: Preview
     recall: Recall
     kernels: KernelPicks
+    names: KernelNames
 
     @classmethod
     def make(
@@ -45,9 +50,11 @@ class Parts:
         palette: Palette,
         arming: Arming,
         clock: Clock,
-        prompt: PromptArea,
+        desk: PromptDesk,
     ) -> "Parts":
-        """All of them; `prompt` is where the person writes."""
+        """All of them; `desk` reads what the person writes."""
+        prompt, names = desk.area, KernelNames(bridge, desk)
+        prompt.completion.use(PromptCompletion(lambda: desk.folder, names))
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")
         preview = Preview(Timeline(palette=palette, id="preview-blocks"), home=str(Path.home()), id="preview")
@@ -55,11 +62,13 @@ class Parts:
             pane,
             ApprovalPanel(arming=arming, id="approval"),
             QuestionPanel(arming=arming, id="question"),
+            TroubleRow(clock, id="trouble"),
             VariablesPanel(bridge, pane, id="variables"),
             SessionsPanel(bridge, preview, pane, id="sessions"),
             preview,
             Recall(prompt, bridge),
             KernelPicks(prompt, bridge),
+            names,
         )
 
     @property

@@ -37,7 +37,19 @@ _UNFINISHED_STRING = re.compile(rf"(?:[\x90\x98\x9d-\x9f]|\x1b[\]PX^_])[^{_STRIN
 _AFTER_STRING = re.compile(r"[\x07\x18\x1a\x9c]|(?=[\n\x1b])")
 
 _FAMILIAR = frozenset(
-    map(chr, (10, 9, *range(0x20, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x300), *range(0x2010, 0x2028), 0x203A))
+    map(
+        chr,
+        (
+            10,
+            9,
+            *range(0x20, 0x7F),
+            *range(0xA1, 0xAD),
+            *range(0xAE, 0x300),
+            *range(0x2010, 0x2028),
+            0x203A,
+            *range(0x2190, 0x2194),
+        ),
+    )
 )
 """Some of what `_UNSURE` leaves alone: with these, no words of ours need it."""
 _SHORT = 200
