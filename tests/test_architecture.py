@@ -78,6 +78,7 @@ AFTER_THE_FIRST_FRAME = {
     },
     "app/screens/leaving.py": {"oi_tui.app.frontend.attaching"},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
+    "widgets/text_box.py": {"oi_tui.widgets.completion"},
 }
 """Modules that import one of ours inside a function: what it brings with it would double the way to the first frame."""
 

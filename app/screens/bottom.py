@@ -11,6 +11,7 @@ from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.verbs import Answer, Decide, FindModels, Retry
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.stray_keys import ERASE
 
@@ -40,12 +41,18 @@ class Bottom(Vertical):
         yield Composer(id="composer")
 
     async def add(
-        self, approval: "ApprovalPanel", question: "QuestionPanel", trouble: "TroubleRow", recall: "Recall"
+        self,
+        approval: "ApprovalPanel",
+        question: "QuestionPanel",
+        trouble: "TroubleRow",
+        recall: "Recall",
+        pause: TypingPause,
     ) -> None:
         """The two that ask, the row above the prompt, and what is told of every change of the text."""
         approval.display = question.display = False
-        await self.mount(approval, question)
-        await self.mount(trouble, before=0)
+        for part, before in ((approval, None), (question, None), (trouble, 0)):
+            await pause.wait()
+            await self.mount(part, before=before)
         self._approval, self._question, self._trouble, self._recall = approval, question, trouble, recall
         self.fit()
 

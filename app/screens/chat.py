@@ -6,10 +6,8 @@ what a block looks like, is known elsewhere.
 
 import asyncio
 import gc
-import sys
 import time
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -52,6 +50,7 @@ from oi_tui.app.screens.brief_runs import BriefRuns
 from oi_tui.app.screens.leaving import Leaving
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.stop_keys import StopKeys
+from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
@@ -63,9 +62,6 @@ from oi_tui.widgets.welcome import Welcome
 if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
     from oi_tui.app.screens.chat_parts import Parts
     from oi_tui.app.screens.setup import SetupScreen
-
-TURN = 0.0005
-"""Seconds after which an import hands over to whoever waits: a key passes through three threads until it is seen."""
 
 WIDE = 100
 """Columns from which on the variables stand beside the timeline; on a narrower screen they lie over it."""
@@ -115,6 +111,7 @@ class ChatScreen(Screen[None]):
         self._clock = clock
         self._follow = follow
         self._arming = Arming(clock)
+        self._pause = TypingPause()
         self.desk = PromptDesk(self, self.bridge)
         self.stops = StopKeys(self.bridge, self.desk, clock)
         self._queued = 0
@@ -143,15 +140,12 @@ class ChatScreen(Screen[None]):
 
     async def _complete(self) -> None:
         """What the first frame does without, while the engine that has something to show starts."""
+        await self._pause.wait()  # as before each step: keys that came meanwhile are painted first
         self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))
+        await self._pause.wait()
         self.run_worker(self.bridge.run(self.complete), name="engine", exclusive=True)
-        # With it come the timeline and the panels; meanwhile, keys are not kept waiting.
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(TURN)
-        try:
-            await asyncio.to_thread(import_module, "oi_tui.app.screens.chat_parts")
-        finally:
-            sys.setswitchinterval(usual)
+        await self._pause.wait()
+        await self._pause.import_aside("oi_tui.app.screens.chat_parts")
         from oi_tui.app.screens.chat_parts import STYLES, Parts  # it is there now
 
         self.app.stylesheet.read(STYLES)
@@ -164,12 +158,10 @@ class ChatScreen(Screen[None]):
             self._clock,
             self.desk,
         )
-        # One at a time: keys that come meanwhile are painted in between.
-        upper = self.query_one("#upper")
-        for part in (parts.pane, parts.preview, parts.variables):
-            await upper.mount(part)
-        await upper.mount(parts.sessions, before=0)
-        await self.query_one(Bottom).add(parts.approval, parts.question, parts.trouble, parts.recall)
+        await self._pause.wait()
+        await self.query_one("#upper").mount(parts.pane)
+        bottom = self.query_one(Bottom)
+        await bottom.add(parts.approval, parts.question, parts.trouble, parts.recall, self._pause)
         self._parts = parts
         if isinstance(self.app, CompletesCode):
             self.app.code_completer = parts.names
@@ -201,6 +193,7 @@ class ChatScreen(Screen[None]):
     def note_key(self, age: float) -> None:
         """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""
         self._arming.touch(age)
+        self._pause.note_key()
         if not self.is_current:
             self._arming.show()
 
@@ -353,20 +346,22 @@ class ChatScreen(Screen[None]):
         else:
             upper.focus()
 
-    def action_part(self, name: str, argument: str = "") -> None:
+    async def action_part(self, name: str, argument: str = "") -> None:
         """What is done by key or command with parts of the screen, once all are there."""
 
         async def when_complete() -> None:
             await self.complete.wait()
-            self.action_part(name, argument)
+            await self.action_part(name, argument)
 
         if self._parts is None:
             self.run_worker(when_complete(), group="part")
             return
         match name:
             case "variables":
+                await self._parts.mount_variables(self.query_one("#upper"))
                 self._parts.variables.toggle()
             case "sessions":
+                await self._parts.mount_sessions(self.query_one("#upper"))
                 self._parts.sessions.toggle()
             case "export":
                 self._parts.sessions.export_open(argument)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from textual.widget import Widget
+
 from oi_tui.app.engine.core.settings import ScreenSection
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.kernel_names import KernelNames
@@ -28,7 +30,8 @@ STYLES = Path(__file__).with_suffix(".tcss")
 
 @dataclass(frozen=True)
 class Parts:
-    """Widgets, mounted when the composer can already be typed into."""
+    """Widgets, mounted when the composer can already be typed into. The panels of variables and of sessions are
+    mounted when they are wanted first: most sessions end without."""
 
     pane: TimelinePane
     approval: ApprovalPanel
@@ -75,6 +78,17 @@ class Parts:
     def timeline(self) -> Timeline:
         """What the session consists of."""
         return self.pane.timeline
+
+    async def mount_variables(self, upper: Widget) -> None:
+        """Have the panel of variables beside the timeline."""
+        if not self.variables.is_attached:
+            await upper.mount(self.variables)
+
+    async def mount_sessions(self, upper: Widget) -> None:
+        """Have the panel of sessions, and the place to look at one."""
+        if not self.sessions.is_attached:
+            await upper.mount(self.preview)
+            await upper.mount(self.sessions, before=0)
 
     def set_graphics(self, graphics: Graphics) -> None:
         """Another way to show pictures."""

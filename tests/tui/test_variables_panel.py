@@ -19,7 +19,7 @@ FOUND = VariablesFound(
 
 async def test_the_key_opens_enters_and_closes_the_panel_and_the_engine_is_told(play: Play) -> None:
     async with play(size=(120, 30)) as stage:
-        panel = stage.app.chat.query_one(VariablesPanel)
+        panel = stage.app.chat.parts.variables
         await stage.pilot.press("f2")
         assert await stage.engine.heard(1) == [Inspect(on=True)]
         assert stage.prompt.has_focus

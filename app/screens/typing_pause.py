@@ -1,0 +1,79 @@
+"""Work in small pieces while somebody types: each of them begins when the last key has been painted."""
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+PAINTED = 0.012
+"""Seconds within which a key is on the screen, if nothing else is done."""
+
+LONGEST = 0.05
+"""Seconds that one piece of work waits at most: who types without end gets a complete screen all the same."""
+
+TURN = 0.0005
+"""Seconds after which an import hands over to whoever waits: a key passes through three threads until it is seen."""
+
+
+class TypingPause:
+    """Knows whether a key is on its way to the screen. Nothing waits where nobody types."""
+
+    def __init__(self) -> None:
+        self._painted = float("-inf")
+        """When the last key is on the screen."""
+
+    def note_key(self) -> None:
+        """A key came, and is to be painted before anything else is done."""
+        self._painted = time.monotonic() + PAINTED
+
+    async def wait(self) -> None:
+        """Until the next piece of work may begin."""
+        begun = time.monotonic()
+        await asyncio.sleep(0)
+        # No event says that a key was painted: it is a matter of time.
+        while (left := min(self._painted, begun + LONGEST) - time.monotonic()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(left)
+
+    async def import_aside(self, name: str) -> None:
+        """Import a module, and whatever it imports, in a thread: each module is one piece of work."""
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(TURN)
+        try:
+            await asyncio.to_thread(self._import, name)
+        finally:
+            sys.setswitchinterval(usual)
+
+    def _import(self, name: str) -> None:
+        before_each = _BeforeEach(self)
+        sys.meta_path.insert(0, before_each)
+        try:
+            import_module(name)
+        finally:
+            sys.meta_path.remove(before_each)
+
+    def block(self) -> None:
+        """As `wait`, in a thread of its own."""
+        begun = time.monotonic()
+        while (left := min(self._painted, begun + LONGEST) - time.monotonic()) > 0:
+            time.sleep(left)
+
+
+class _BeforeEach(MetaPathFinder):
+    """Finds nothing, and is asked for every module first."""
+
+    def __init__(self, pause: TypingPause) -> None:
+        self._pause = pause
+        self._thread = threading.get_ident()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Others that import something meanwhile go on."""
+        if threading.get_ident() == self._thread:
+            self._pause.block()
+        return None

@@ -1,0 +1,78 @@
+"""What the first frame needs: each module more is a millisecond before there is something to see."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import os, sys
+from pathlib import Path
+import oi_tui.app.start
+from oi_tui.app.flags import plain_flags
+from oi_tui.app.opening import open_app
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.text import safe
+from oi_tui.app.frontend.workplace import Workplace
+from oi_tui.app import tui
+
+
+class FirstFrame(tui.OiTui):
+    CSS_PATH = Path(tui.__file__).with_name("screens") / "chat.tcss"  # beside it, not beside this program
+
+    def _display(self, screen, renderable):
+        lines = [
+            " ".join(sorted(name.removeprefix("oi_tui.") for name in sys.modules if name.startswith("oi_tui."))),
+            " ".join(sorted(type(widget).__name__ for widget in screen.walk_children())),
+            str(safe._pattern.cache_info().currsize),
+        ]
+        os.write(1, "\\n".join(lines).encode())
+        os._exit(0)
+
+
+async def connect():
+    raise AssertionError("no engine before the first frame")
+
+
+FirstFrame(connect, Settings()).run(headless=True, size=(120, 40))
+"""
+
+MODULES = """
+    app app.commands app.commands.mentions app.commands.registry app.commands.typed app.engine app.engine.core
+    app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
+    app.engine.core.events app.engine.core.kernel_choice app.engine.core.modes app.engine.core.outcomes
+    app.engine.core.outputs app.engine.core.protocol app.engine.core.session_records app.engine.core.settings
+    app.engine.core.usage app.engine.core.values app.engine.core.variable app.engine.core.verbs app.engine.files
+    app.engine.files.given_file app.engine.files.owned_file app.engine.files.paths app.engine.files.settings_file
+    app.engine.files.whole_file app.engine.text app.engine.text.lookalikes app.engine.text.safe
+    app.engine.text.words app.engine.transcript app.engine.transcript.action_changes
+    app.engine.transcript.block_places app.engine.transcript.coalesce app.engine.transcript.event_log
+    app.engine.transcript.open_blocks app.engine.transcript.text_changes app.engine.transcript.transcript
+    app.engine.trust app.engine.trust.folder_decisions app.engine.trust.folder_settings app.flags app.frontend
+    app.frontend.bridge app.frontend.client app.frontend.session_status app.frontend.workplace app.look app.opening
+    app.screens app.screens.bottom app.screens.brief_runs app.screens.chat app.screens.leaving
+    app.screens.prompt_desk app.screens.stop_keys app.screens.typing_pause app.start app.terminal
+    app.terminal.calling app.terminal.compositing app.terminal.echo app.terminal.end_signals
+    app.terminal.guarded_driver app.terminal.probe app.terminal.probing_driver app.terminal.screen_copy
+    app.terminal.skeleton app.terminal.typing_order app.tui themes themes.loader themes.palette widgets
+    widgets.arming widgets.composer widgets.lettering widgets.status widgets.stray_keys widgets.text_box
+    widgets.timeline widgets.timeline.graphics widgets.welcome
+"""
+"""Those of ours that there are when the first frame is painted. Before a name is added: can it be imported when it is
+used first, or come with `chat_parts`?"""
+
+WIDGETS = "Bottom Composer Horizontal Horizontal PromptArea StatusBar ToastRack Tooltip Welcome Words Words Words"
+"""What it consists of; the rest is mounted later, or when it is wanted."""
+
+
+def test_the_first_frame_imports_mounts_and_compiles_no_more_than_it_shows(
+    tmp_path: Path, clean_env: dict[str, str]
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    command = [sys.executable, str(program)]
+    finished = subprocess.run(command, env=clean_env, capture_output=True, text=True, timeout=60, cwd="/")
+    assert finished.returncode == 0, finished.stderr
+    modules, widgets, patterns = finished.stdout.splitlines()
+    assert set(modules.split()) - set(MODULES.split()) == set()
+    assert widgets == WIDGETS
+    assert patterns == "0"
