@@ -97,7 +97,7 @@ async def test_a_panel_that_is_asked_for_before_it_is_there_comes_when_it_is(scr
     app = OiTui(connect, Settings())
     async with asyncio.timeout(30), app.run_test() as pilot:
         await app.chat.action_part("sessions")  # the first frame may be all there is
-        while not (app.chat.complete.is_set() and app.chat.query_one(SessionsPanel).display):
+        while not any(panel.display for panel in app.chat.query(SessionsPanel)):
             await pilot.pause(0.02)
 
 

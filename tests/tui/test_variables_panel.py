@@ -99,7 +99,7 @@ async def test_tab_leads_into_the_longer_look_and_closing_leads_back_to_the_prom
         await stage.pilot.press("enter")
         stage.engine.reply(seen)
         await stage.until(lambda: stage.app.screen is not stage.app.chat)
-        assert "77" in stage.seen
+        await stage.until(lambda: "77" in stage.seen)
         await stage.pilot.press("escape")
         await stage.until(lambda: stage.app.screen is stage.app.chat)
 
