@@ -19,6 +19,9 @@ from oi_tui.app.engine.core.protocol import (
 LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of the longest line that is read (a picture in base64 is one line)."""
 
+LEFTOVER = 65_536
+"""Bytes that are read at once of what nobody wants to know any more."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -71,6 +74,17 @@ class Line:
     async def refuse(self, error: ProtocolError) -> None:
         """It said something else: the end."""
         await self.send(Failed(title="The front end does not speak this protocol.", details=str(error), fatal=True))
+
+    async def turn_away(self, why: Failed, seconds: float) -> None:
+        """Say why, and hang up once it has read that, so long at most: what it says meanwhile would lose it the answer
+        if nobody read on."""
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            self._writer.write(encode_message(why))
+            self._writer.write_eof()
+            async with asyncio.timeout(seconds):
+                while await self._reader.read(LEFTOVER):
+                    pass
+        self.hang_up()
 
     def hang_up(self) -> None:
         """End it at once, whether the front end reads or not. What was sent before may be lost."""

@@ -199,14 +199,15 @@ class Exchange:
     async def _welcome(self, line: Line, attach: Attach) -> None:
         """Another front end takes the place of the one that is there, if it may."""
         async with self._welcoming:
-            await self._take_in(line, attach)
+            if await self._takes_in(line, attach):
+                return
+        hint = "oi-tui attach --take-over takes it over."
+        await line.turn_away(Failed(title="Another terminal shows this session.", hint=hint, fatal=True), TELLING_OFF)
 
-    async def _take_in(self, line: Line, attach: Attach) -> None:
+    async def _takes_in(self, line: Line, attach: Attach) -> bool:
         former = self._present
         if former is not None and not attach.take_over:
-            title = "Another terminal shows this session."
-            await line.send(Failed(title=title, hint="oi-tui attach --take-over takes it over.", fatal=True))
-            return
+            return False
         self._present, self._told = line, None
         if former is not None and self._engine is not None:
             with contextlib.suppress(TimeoutError):
@@ -216,6 +217,7 @@ class Exchange:
         for left in (former, self._followed):
             if left is not None:
                 left.hang_up()
+        return True
 
     def _words_to_leaver(self, engine: Engine, *, taken_over: bool = False) -> Detached:
         current = engine.current
