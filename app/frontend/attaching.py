@@ -184,7 +184,8 @@ def _hangs_up_or_ends(line: int, process: int, seconds: float) -> bool:
     watched = select.poll()
     watched.register(process, select.POLLIN)
     if line >= 0:
-        watched.register(line, 0)  # a hang-up is told unasked, whatever there is to read
+        # Whatever there is to read; a hang-up is told unasked, that nothing more will be said is not.
+        watched.register(line, getattr(select, "POLLRDHUP", 0))
         if not watched.poll(seconds * 1000):
             return False
         watched.unregister(line)
