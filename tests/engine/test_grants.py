@@ -132,6 +132,18 @@ async def test_a_prefix_that_was_granted_in_a_sandbox_says_nothing_about_the_sam
     assert await deciders(session, answering("source"), 1) == ["grant run"]
 
 
+async def test_without_a_sandbox_no_rule_is_made_of_git_which_runs_what_a_folder_configures() -> None:
+    session, answering = make("git status", "ls; git log", "ls")
+    shell = session.kernels.get("shell")
+    assert isinstance(shell, FakeKernel)
+    shell.confinement = Confinement()
+    offered = []
+    for _ in range(3):
+        events = await play(session, session.run("go"), answering("source"))
+        offered.append([scope.kind for asked in of(DecisionRequested, events) for scope in asked.scopes])
+    assert offered == [[], [], ["commands"]]
+
+
 async def test_what_was_granted_does_not_answer_a_rule_that_denies_or_asks() -> None:
     session, answering = make("ls a", "ls b", "ls c", ask=("Shell(ls b)",), deny=("Shell(ls c)",))
     assert await deciders(session, answering("commands"), 3) == ["person always", "person run", "rule skip"]

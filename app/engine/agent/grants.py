@@ -106,7 +106,11 @@ def _command_rules(case: GrantCase) -> tuple[Rule, ...]:
     block, reading = case.block, case.ruling.reading
     if not isinstance(block, CodeBlock) or block.language != "shell" or case.rereads or case.request.changed:
         return ()
-    return command_rules(reading) if reading is not None and not case.ruling.labels else ()
+    if reading is None or case.ruling.labels:
+        return ()
+    if not case.request.confinement.sandboxed and any(command.program == "git" for command in reading.commands):
+        return ()  # its configuration in the folder names programs, which nothing would hold there
+    return command_rules(reading)
 
 
 def _may_grant_turn(case: GrantCase) -> bool:
