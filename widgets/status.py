@@ -174,8 +174,6 @@ def status_parts(status: Status, now: float = 0.0) -> list[StatusPart]:
         found.append(StatusPart(sandbox, 0, style="$warning" if status.exposed else "$dim", short=short))
     if activity.word:
         found.append(_activity_part(status, now))
-        if activity.since is not None:
-            found.append(StatusPart("esc stops", 9))
     found += _usage_parts(status)
     found += _kernel_parts(status)
     return found
