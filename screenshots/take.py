@@ -166,7 +166,7 @@ async def ask(pilot: Pilot[None], text: str = QUESTION) -> None:
 
 
 async def chat(pilot: Pilot[None]) -> None:
-    """A whole task."""
+    """A task from its prompt to the last answer, with a table and a figure."""
     app = pilot.app
     assert isinstance(app, OiTui)
     await ask(pilot)
@@ -186,7 +186,7 @@ async def figure(pilot: Pilot[None]) -> None:
 
 
 async def approval(pilot: Pilot[None]) -> None:
-    """The question."""
+    """The question that comes before code runs."""
     app = pilot.app
     assert isinstance(app, OiTui)
     await ask(pilot)
@@ -195,24 +195,24 @@ async def approval(pilot: Pilot[None]) -> None:
 
 
 async def setup_screen(pilot: Pilot[None]) -> None:
-    """The first start."""
+    """The choice of a model at the first start."""
     await until(pilot, lambda: type(pilot.app.screen).__name__ == "SetupScreen")
 
 
 async def help_screen(pilot: Pilot[None]) -> None:
-    """All keys."""
+    """The guide, at the keys of the prompt."""
     await pilot.press("f1")
 
 
 async def empty(pilot: Pilot[None]) -> None:
-    """Nothing yet."""
+    """A session in which nothing was asked yet."""
     app = pilot.app
     assert isinstance(app, OiTui)
     await until(pilot, lambda: app.chat.bridge.transcript.model != "")
 
 
 async def main() -> None:
-    """All of them."""
+    """Take all pictures, one after the other."""
     await take("chat", (110, 54), chat)
     await take("chat-light", (110, 54), chat, theme="harbour-light")
     await take("chat-80x24", (80, 24), chat)

@@ -148,7 +148,7 @@ def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -
     mode = place.requested_settings.sandbox.mode
     open_already = place.mode_said and mode == "danger-full-access"
     trusted = {
-        "read-only": f"code can read but not write{counts}",
+        "read-only": f"code can read, not write{counts}",
         "workspace-write": f"code can write here{counts}",
         "danger-full-access": f"code has your full permissions{counts}",
     }[mode if place.mode_said else stricter_sandbox(mode, "workspace-write")]
@@ -160,7 +160,7 @@ def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -
     if not looks:
         made.append(Offer("look", "No code", "no code runs here; folder settings are ignored"))
     else:
-        made.append(Offer("look", "Read-only", "code can read but not write; folder settings are ignored", known))
+        made.append(Offer("look", "Read-only", "code can read, not write; folder settings are ignored", known))
     if not place.mode_said:
         lasting = " (remembered)" if place.is_remembered else ""
         made.append(Offer("open", "No sandbox", f"code has your full permissions{lasting}", usable, True))

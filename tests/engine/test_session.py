@@ -851,7 +851,7 @@ async def test_L25_thoughts_are_kept_counted_and_told_to_nobody_again() -> None:
     thought, *_ = (block for block in session.transcript.blocks if isinstance(block, ThoughtBlock))
     assert (thought.text, thought.tokens, thought.state) == ("Hm. ```python\nrm\n```", 40, "complete")
     assert thought.seconds is not None
-    assert thought_title(thought) == f"thought for {thought.seconds:.0f} s · 40 tokens"
+    assert thought_title(thought) == f"thought for {thought.seconds:.1f} s · 40 tokens"
     assert "Hm." not in "".join(message.text for message in model.requests[-1].messages)
     spent = msgspec.structs.replace(session.transcript.usage, cost=0.5, priced=0.5)
     again = fold_events(events_of_blocks(session.transcript.blocks, spent))

@@ -52,7 +52,7 @@ class Picture(DrawnContent):
         facts = [self._words, f"{size[0]}×{size[1]}"]
         if canvas.graphics.protocol == "none":
             return [self._caption(canvas, [*facts, "s save"])]
-        caption = self._caption(canvas, [*facts, "z zoom", "s save"])
+        caption = self._caption(canvas, [*facts, "z zoom", "o open", "s save"])
         few = _FEW_ROWS if canvas.graphics.protocol != "cells" else max(_FEW_ROWS, min(_MORE_ROWS, canvas.room // 4))
         whole = make_order(self._source, size, (canvas.room, _MOST_ROWS), canvas, figure=self._figure)
         order = whole

@@ -19,6 +19,8 @@ def _duration(block: ThoughtBlock) -> str:
     broken = ", interrupted" if block.state == "cut" else ""
     if block.seconds is None:
         return f"thought{broken}"
+    if block.seconds < 9.95:
+        return f"thought for {block.seconds:.1f} s{broken}"
     minutes, seconds = divmod(round(block.seconds), 60)
     return f"thought for {f'{minutes}:{seconds:02} min' if minutes else f'{seconds} s'}{broken}"
 

@@ -127,14 +127,14 @@ def test_R6_a_picture_is_drawn_in_half_blocks_with_its_proportions(drawn: Draw) 
 
     assert len(rows) == 21
     assert rows[0] == " │ " + "▀" * 53
-    assert rows[-1] == " │ figure · 640×480 · z zoom · s save"
+    assert rows[-1] == " │ figure · 640×480 · z zoom · o open · s save"
 
 
 def test_a_small_picture_is_not_enlarged(drawn: Draw) -> None:
     assert drawn(code(state="ok", outputs=(picture(4, 4),)), 80)[2:] == [
         " │ ▀▀▀▀",
         " │ ▀▀▀▀",
-        " │ figure · 4×4 · z zoom · s save",
+        " │ figure · 4×4 · z zoom · o open · s save",
     ]
 
 
@@ -142,7 +142,7 @@ def test_a_broken_picture_is_survived(drawn: Draw) -> None:
     whole = base64.b64decode(picture(64, 64).data["image/png"])
     broken = RichOutput(data={"image/png": base64.b64encode(whole[:60]).decode()})
 
-    assert drawn(code(state="ok", outputs=(broken,)), 80)[-1] == " │ figure · 64×64 · z zoom · s save"
+    assert drawn(code(state="ok", outputs=(broken,)), 80)[-1] == " │ figure · 64×64 · z zoom · o open · s save"
 
 
 def test_V6_what_is_copied_is_the_text_without_gutters_and_colours() -> None:

@@ -364,7 +364,7 @@ FIGURE = {
 def test_a_plotly_figure_is_the_picture_that_the_kernel_made_of_it(drawn: Rows) -> None:
     rows = drawn(RichOutput(data={"application/vnd.plotly.v1+json": FIGURE, "image/png": picture(40, 20)}), 100)
     assert any("▀" in row for row in rows)
-    assert rows[-1].endswith("figure · 40×20 · z zoom · s save")
+    assert rows[-1].endswith("figure · 40×20 · z zoom · o open · s save")
 
 
 def test_a_plotly_figure_is_told_in_words_and_how_to_see_it(drawn: Rows) -> None:

@@ -245,7 +245,8 @@ def test_an_opened_picture_is_as_wide_as_the_window(canvas_of: Callable[[int], C
 
     assert picture.has_more
     assert heights == {"short": 20, "open": 57}
-    assert picture.pieces(canvas, BlockDisplay())[1].row(0).text.strip() == "│ chart · 600×900 · z zoom · s save"
+    caption = picture.pieces(canvas, BlockDisplay())[1].row(0).text.strip()
+    assert caption == "│ chart · 600×900 · z zoom · o open · s save"
 
 
 def test_rows_of_a_picture_are_no_text_to_copy(canvas_of: Callable[[int], Canvas]) -> None:
