@@ -5,34 +5,28 @@ coroutine is called while one is under way, from the same event loop.
 Nothing here knows of LiteLLM, Jupyter, files or sockets.
 """
 
-import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from oi_tui.app.engine.agent import completion
-from oi_tui.app.engine.agent.answer_stream import AnswerStream
 from oi_tui.app.engine.agent.budget import Budget
 from oi_tui.app.engine.agent.decision_events import decision_event
 from oi_tui.app.engine.agent.decisions import Decisions
+from oi_tui.app.engine.agent.dialogue import Dialogue
 from oi_tui.app.engine.agent.emitter import Emitter, Observer
 from oi_tui.app.engine.agent.execution import Execution, Seal, no_seal
-from oi_tui.app.engine.agent.failure_notice import failure_notice
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
-from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
 from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import install_note, run_hints
 from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
-from oi_tui.app.engine.agent.withheld_notices import withheld_events
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, CodeBlock
-from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
-from oi_tui.app.engine.core.errors import AuditError, KernelError, ModelError, OiTuiError
+from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
 from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
@@ -40,7 +34,6 @@ from oi_tui.app.engine.core.events import (
     Emit,
     NoticeAdded,
     OutputAdded,
-    StepStarted,
     TurnEnded,
     TurnStarted,
 )
@@ -89,7 +82,7 @@ class Session:
         self.transcript = transcript if transcript is not None else Transcript()
         self._inherited = 0 if kernels.started_kernels() else len(self.transcript.blocks)
         """Blocks whose code, if it ran, ran in kernels that are gone."""
-        self._can_ask, self._ready = can_ask, ready
+        self._can_ask = can_ask
         if forked_from is None:
             past = self.transcript.blocks
             self.emitter = Emitter(self.transcript)
@@ -108,8 +101,20 @@ class Session:
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
         self._clock, self._seal = clock, seal
         self._guard = RepeatGuard(settings.max_repeats)
-        self._conversation = Conversation(redactor or Redactor(), settings.output_to_model, insist=settings.complete)
         self._halt = Halt()
+        self._dialogue = Dialogue(
+            self.transcript,
+            choices=self.choices,
+            budget=self.budget,
+            kernels=kernels,
+            runners=self._runners,
+            plugins=self.plugins,
+            halt=self._halt,
+            emit=self.emit,
+            settings=settings,
+            redactor=redactor or Redactor(),
+            ready=ready,
+        )
         self._execution: Execution | None = None
         self._proposed: Sequence[str] = ()
         """Actions that the last answer proposed, in order; what was thought or cut is none of them."""
@@ -133,16 +138,14 @@ class Session:
         actions: Iterator[str] = iter(())  # of what was proposed, what is not decided about yet
         try:
             for step in range(1, self.settings.max_steps + 1):
-                self._require_budget()
-                self._proposed = await self._ask(step)
+                self._proposed = await self._dialogue.ask(step)
                 self._guard.begin_answer()
                 actions = iter(self._proposed)
                 for block_id in actions:
                     if ruling := await self._decide(block_id):
                         await self._run(block_id, ruling)
                 self._halt.check()
-                for remark in self.budget.notices(self.transcript.usage):
-                    self.notice(*remark)
+                self._dialogue.tell_budget()
             title = f"Stopped after {self.settings.max_steps} answers of the model in one turn."
             self.notice("warning", title, "Type /retry to continue, or start with a higher --max-steps.")
             raise TurnStopped("step_cap", title)
@@ -150,8 +153,7 @@ class Session:
             for block_id in actions:
                 self._skip(block_id)
             if stop.reason != "budget":
-                for remark in self.budget.notices(self.transcript.usage):
-                    self.notice(*remark)
+                self._dialogue.tell_budget()
             if self._halt.is_asked():
                 stop = TurnStopped("interrupted", INTERRUPTED)
                 self.notice("info", "You stopped the turn.")
@@ -161,68 +163,6 @@ class Session:
         self._halt.clear()
         self.decisions.begin_turn()
         self._guard = RepeatGuard(self.settings.max_repeats)
-
-    def _require_budget(self) -> None:
-        if (over := self.budget.check_limits(self.transcript.usage)) is not None:
-            self.notice(*over)
-            raise TurnStopped("budget", over.title)
-
-    def _require_price(self) -> None:
-        model = self.choices.model
-        if model and (unknown := self.budget.check_price(model.name, known=model.tells_price)) is not None:
-            self.notice(*unknown)
-            raise TurnStopped("budget", unknown.title)
-
-    # -- asking --------------------------------------------------------------------------------------
-
-    async def _ask(self, step: int) -> Sequence[str]:
-        """Have the model answer; returns the actions that it proposes, none where it has to go on without.
-
-        TurnStopped if it came to an end, or could not answer: what has arrived is kept then, marked as cut.
-        """
-        if self._ready is not None:
-            await self._halt.result(self._ready)
-        self._halt.check()
-        self._require_price()
-        self.emit(StepStarted(number=step))
-        try:
-            await self._stream()
-        except ModelError as error:
-            self._halt.check()  # breaking a request off may look like its failure
-            self.emit(failure_notice(error))
-            raise TurnStopped("model_error", error.title) from error
-        self._halt.check()
-        blocks, step = self.transcript.blocks, self.transcript.step
-        written = [block for block in blocks if isinstance(block, Action) and block.step == step]
-        proposed = [block.id for block in written if block.state == "proposed"]
-        if not proposed and (end := completion.end_of(blocks, step, insist=self.settings.complete)) is not None:
-            raise TurnStopped("done", end)
-        return proposed
-
-    async def _stream(self) -> None:
-        """Ask, and emit the answer while it comes."""
-        if (model := self.choices.model) is None:
-            raise ModelError("unknown_model", "No model chosen.", hint="Type /model, or start with -m NAME.")
-        blocks, languages, images = tuple(self.transcript.blocks), self.kernels.languages, model.takes_images
-        system = system_prompt(languages, self.transcript.cwd or "the current folder", self.kernels.surroundings)
-        # A thread: of a session that was resumed, all is looked through for secrets, which can take seconds.
-        look = partial(self._conversation.messages, blocks, system=system, images=images)
-        if (messages := await self._halt.result(partial(asyncio.to_thread, look))) is None:
-            return
-        for told in withheld_events(self._conversation, self.transcript):
-            self.emit(told)
-        tools = self._runners.tools
-        request = ChatRequest(messages=messages, tools=tools.specs(languages))
-        answer = AnswerStream(self.kernels.canonical, self.emit, tools.names)
-        with self.plugins.around(request):
-            try:
-                await self._halt.result(partial(_read, model.stream(request), answer))
-            except ModelError:
-                answer.close(complete=False)
-                raise
-            answer.close(complete=not self._halt.is_asked())
-        if (remark := answer.remark) and not (answer.empty and self._halt.is_asked()):
-            self.notice("warning", *remark)
 
     # -- deciding and running ------------------------------------------------------------------------
 
@@ -392,9 +332,3 @@ class Session:
         block = self.transcript.block(block_id)
         assert isinstance(block, Action), block
         return block
-
-
-async def _read(deltas: AsyncGenerator[Delta, None], answer: AnswerStream) -> None:
-    async with aclosing(deltas):
-        async for delta in deltas:
-            answer.take(delta)

@@ -1,0 +1,130 @@
+"""What the session and its model say to each other: one request for each step, and the answer as it streams."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+from oi_tui.app.engine.agent import completion
+from oi_tui.app.engine.agent.answer_stream import AnswerStream
+from oi_tui.app.engine.agent.budget import Budget, BudgetNotice
+from oi_tui.app.engine.agent.failure_notice import failure_notice
+from oi_tui.app.engine.agent.halt import Halt, TurnStopped
+from oi_tui.app.engine.agent.hook_calls import HookCalls
+from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
+from oi_tui.app.engine.agent.runners import Runners
+from oi_tui.app.engine.agent.session_choices import SessionChoices
+from oi_tui.app.engine.agent.withheld_notices import withheld_events
+from oi_tui.app.engine.core.blocks import Action
+from oi_tui.app.engine.core.chat_model import ChatRequest, Delta
+from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.events import Emit, NoticeAdded, StepStarted
+from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.transcript.transcript import Transcript
+
+
+class Dialogue:
+    """Asks the model of one session. Each request is made from the transcript alone."""
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        *,
+        choices: SessionChoices,
+        budget: Budget,
+        kernels: KernelSource,
+        runners: Runners,
+        plugins: HookCalls,
+        halt: Halt,
+        emit: Emit,
+        settings: LoopSection,
+        redactor: Redactor,
+        ready: Callable[[], Coroutine[Any, Any, object]] | None,
+    ) -> None:
+        """`ready` is awaited before each request: the model may still be opening."""
+        self._transcript = transcript
+        self._choices, self._budget = choices, budget
+        self._kernels, self._runners = kernels, runners
+        self._plugins, self._halt, self._emit = plugins, halt, emit
+        self._insists = settings.complete
+        self._conversation = Conversation(redactor, settings.output_to_model, insist=settings.complete)
+        self._ready = ready
+
+    async def ask(self, step: int) -> Sequence[str]:
+        """Have the model answer; returns the ids of the actions it proposes, none where it has to be asked again.
+
+        TurnStopped if the turn ends here, or the model could not answer: what has arrived is kept, marked as cut.
+        """
+        self._require(self._budget.check_limits(self._transcript.usage))
+        if self._ready is not None:
+            await self._halt.result(self._ready)
+        self._halt.check()
+        if model := self._choices.model:
+            self._require(self._budget.check_price(model.name, known=model.tells_price))
+        self._emit(StepStarted(number=step))
+        try:
+            await self._stream()
+        except ModelError as error:
+            self._halt.check()  # a cancelled request may look like one that failed
+            self._emit(failure_notice(error))
+            raise TurnStopped("model_error", error.title) from error
+        self._halt.check()
+        blocks, step = self._transcript.blocks, self._transcript.step
+        written = [block for block in blocks if isinstance(block, Action) and block.step == step]
+        proposed = [block.id for block in written if block.state == "proposed"]
+        if not proposed and (end := completion.end_of(blocks, step, insist=self._insists)) is not None:
+            raise TurnStopped("done", end)
+        return proposed
+
+    def tell_budget(self) -> None:
+        """Say what the person should know of the budget by now, each thing once."""
+        for remark in self._budget.notices(self._transcript.usage):
+            self._notice(remark)
+
+    def _require(self, obstacle: BudgetNotice | None) -> None:
+        """TurnStopped if the budget allows no further request."""
+        if obstacle is not None:
+            self._notice(obstacle)
+            raise TurnStopped("budget", obstacle.title)
+
+    def _notice(self, remark: BudgetNotice) -> None:
+        self._emit(NoticeAdded(block_id=new_id(), level=remark.level, title=remark.title, hint=remark.hint))
+
+    async def _stream(self) -> None:
+        """Send the request, and emit the answer while it comes."""
+        if (model := self._choices.model) is None:
+            raise ModelError("unknown_model", "No model chosen.", hint="Type /model, or start with -m NAME.")
+        if (request := await self._request(images=model.takes_images)) is None:
+            return
+        answer = AnswerStream(self._kernels.canonical, self._emit, self._runners.tools.names)
+        with self._plugins.around(request):
+            try:
+                await self._halt.result(partial(_read, model.stream(request), answer))
+            except ModelError:
+                answer.close(complete=False)
+                raise
+            answer.close(complete=not self._halt.is_asked())
+        if (remark := answer.remark) and not (answer.empty and self._halt.is_asked()):
+            self._notice(BudgetNotice("warning", *remark))
+
+    async def _request(self, *, images: bool) -> ChatRequest | None:
+        """What the model is sent next; None if the person stopped the turn meanwhile."""
+        blocks, languages = tuple(self._transcript.blocks), self._kernels.languages
+        system = system_prompt(languages, self._transcript.cwd or "the current folder", self._kernels.surroundings)
+        # A thread: in a resumed session, every block is searched for secrets, which can take seconds.
+        build = partial(self._conversation.messages, blocks, system=system, images=images)
+        if (messages := await self._halt.result(partial(asyncio.to_thread, build))) is None:
+            return None
+        for event in withheld_events(self._conversation, self._transcript):
+            self._emit(event)
+        return ChatRequest(messages=messages, tools=self._runners.tools.specs(languages))
+
+
+async def _read(deltas: AsyncGenerator[Delta, None], answer: AnswerStream) -> None:
+    async with aclosing(deltas):
+        async for delta in deltas:
+            answer.take(delta)
