@@ -3,7 +3,9 @@
 import base64
 import hashlib
 import random
+import re
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.secrets.patterns import SHAPES
-from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
+from oi_tui.app.engine.secrets.redaction import Redactor, SecretMatch, secrets_in
 
 VALUE = "kQ9-vV2mLw0_zz/T81aPq+Yx"
 LETTERS = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5lM7nP9rS1tU3wX5"
@@ -191,6 +193,39 @@ def test_u17_nothing_secret_is_left_whatever_stands_around_it_and_twice_is_the_s
     assert VALUE not in redacted.text
     assert redactor.redact(redacted.text) == (redacted.text, ()) or redacted.names
     assert redacted.names or redacted.text == text
+
+
+def simple_matches(text: str) -> Iterator[SecretMatch]:
+    """Every shape, its marks looked for in all of the text, one after the other."""
+    for rank, shape in enumerate(SHAPES, 1):
+        for mark in shape.marks:
+            case = re.ASCII | re.IGNORECASE if shape.folded else 0
+            for begun in re.finditer(re.escape(mark), text, case):
+                match = shape.rest.match(text, begun.end())
+                if match is not None and text[begun.start() - 1 : begun.start()] not in shape.apart:
+                    whole = "secret" not in shape.rest.groupindex
+                    start, end = (begun.start(), match.end()) if whole else match.span("secret")
+                    yield SecretMatch(start, rank, end, shape.name)
+
+
+_NAMES = [mark for shape in SHAPES for mark in shape.marks if shape.folded]
+_SECRETS = st.sampled_from(
+    ["".join(parts) for parts in (*KEYS.values(), *NAMED)]
+    + [f'{name}="{LETTERS}1"' for names in (_NAMES, map(str.upper, _NAMES), map(str.title, _NAMES)) for name in names]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(_PARTS | _SECRETS, max_size=20).map("".join))
+@example("\u212a API_KEY=" + LETTERS + " \u0130 gLpAt-" + LETTERS)
+def test_u17_what_is_found_is_what_a_simple_search_finds(text: str) -> None:
+    places = Redactor().places(text)
+    matches = sorted(set(simple_matches(text)))
+    firsts = [match for number, match in enumerate(matches) if all(match.start >= one.end for one in matches[:number])]
+    assert [(one.start, one.rank, one.name) for one in places] == [(one.start, one.rank, one.name) for one in firsts]
+    assert [one.end for one in places] == [
+        max(one.end for one in matches if place.start <= one.start < place.end) for place in places
+    ]
 
 
 @pytest.mark.timeout(60)

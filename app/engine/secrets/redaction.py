@@ -8,12 +8,13 @@ person sees of their own output is not touched by this.
 import json
 import re
 from base64 import b64encode, urlsafe_b64encode
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
 from oi_tui.app.engine.secrets.environment import is_credential
-from oi_tui.app.engine.secrets.patterns import SHAPES
+from oi_tui.app.engine.secrets.patterns import SHAPES, Shape
 
 SHORTEST = 8
 """Characters of a value that is looked for: shorter ones stand in innocent text by chance."""
@@ -111,8 +112,9 @@ class Redactor:
 
     def _find_values(self, text: str) -> Iterator[SecretMatch]:
         for form, name in tuple(self._forms.items()):  # another may be learned meanwhile, in another thread
-            for start in _places(form, text):
-                yield SecretMatch(start, 0, start + len(form), name)
+            if form in text:
+                for start in _places(form, text):
+                    yield SecretMatch(start, 0, start + len(form), name)
 
 
 def mark(name: str) -> str:
@@ -153,10 +155,11 @@ def _forms(secret: str) -> Iterator[str]:
 
 def _find_shapes(text: str) -> Iterator[SecretMatch]:
     folded = text.lower() if text.isascii() else text.translate(_SMALL)
-    for rank, shape in enumerate(SHAPES, 1):
-        searched = folded if shape.folded else text
-        for mark in shape.marks:
-            for start in _places(mark, searched):
+    for hint, marked in _BY_HINT.items():
+        if hint not in folded:
+            continue
+        for rank, shape, mark in marked:
+            for start in _places(mark, folded if shape.folded else text):
                 if start and text[start - 1] in shape.apart:
                     continue
                 match = shape.rest.match(text, start + len(mark))
@@ -165,6 +168,25 @@ def _find_shapes(text: str) -> Iterator[SecretMatch]:
                 has_group = "secret" in shape.rest.groupindex
                 first, end = match.span("secret") if has_group else (start, match.end())
                 yield SecretMatch(first, rank, end, shape.name)
+
+
+def _by_hint() -> dict[str, list[tuple[int, Shape, str]]]:
+    """Marks of shapes by three characters of each in small letters, those that most marks share: a text without the
+    three has none of these marks, and most texts have few of the three."""
+    marked = [(rank, shape, mark) for rank, shape in enumerate(SHAPES, 1) for mark in shape.marks]
+    threes = {mark: _threes(mark.translate(_SMALL)) for *_, mark in marked}
+    shared = Counter(three for found in threes.values() for three in set(found))
+    hints: dict[str, list[tuple[int, Shape, str]]] = {}
+    for rank, shape, mark in marked:
+        hints.setdefault(max(threes[mark], key=shared.__getitem__), []).append((rank, shape, mark))
+    return hints
+
+
+def _threes(mark: str) -> list[str]:
+    return [mark[start : start + 3] for start in range(len(mark) - 2)]
+
+
+_BY_HINT = _by_hint()
 
 
 def _places(part: str, text: str) -> Iterator[int]:
