@@ -99,6 +99,8 @@ class SessionsPanel(Vertical):
                 self._panel.show(reply)
             case SessionSeen():
                 self._preview.show(reply)
+            case SessionEdited() if not self._panel.is_mounted:
+                pass  # a title that the model gave; the list is asked for when the panel is opened
             case SessionEdited():
                 self._panel.put(reply.session)
                 if words := self._changes.settle(reply.session):

@@ -538,6 +538,14 @@ async def test_a_title_that_the_model_gave_appears_by_itself(play: Play) -> None
         assert words(stage, "note") == ""
 
 
+async def test_a_title_that_comes_before_the_panel_was_ever_opened_ends_nothing(play: Play) -> None:
+    async with play() as stage:
+        stage.engine.reply(SessionEdited(session=record("s1", "Mean of the scores")))
+        await converse(stage)
+        await open_panel(stage)
+        assert any("Monthly mean" in row for row in rows(stage))
+
+
 # -- take it out as a notebook
 
 
