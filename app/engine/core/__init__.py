@@ -1,1 +1,1 @@
-"""The values that everything is said with: events, blocks, outputs, verbs, replies, settings, errors."""
+"""The values everything exchanges: events, blocks, outputs, verbs, replies, settings, errors."""

@@ -11,7 +11,7 @@ ProseState = Literal["streaming", "complete", "cut"]
 
 ActionState = Literal[
     "streaming",  # the model is still writing it
-    "cut",  # the model was broken off while writing it: never run
+    "cut",  # the model was interrupted while writing it: never run
     "proposed",  # complete, no decision asked for yet
     "waiting",  # a decision has been asked for
     "running",
@@ -35,7 +35,7 @@ class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
     files: tuple[str, ...] = ()
     """Paths given with the prompt; they need not exist."""
     context: str = ""
-    """What the model is told beyond the text: the beginnings of the files."""
+    """What the model reads besides the text: the beginnings of the files."""
     withheld: tuple[str, ...] = ()
     """Names of the secrets in it that the model is not told, one for each place."""
 
@@ -120,7 +120,7 @@ class CodeBlock(Action, frozen=True, kw_only=True, tag="code"):
 
     @property
     def runs_in(self) -> str:
-        """What runs it, as the person is told: the language of the kernel."""
+        """What runs it, as shown to the user: the language of the kernel."""
         return self.language
 
     @property
@@ -138,7 +138,7 @@ class CallBlock(Action, frozen=True, kw_only=True, tag="call"):
 
     @property
     def runs_in(self) -> str:
-        """What runs it, as the person is told: `tool clock`."""
+        """What runs it, as shown to the user: `tool clock`."""
         return f"tool {self.tool}"
 
     @property

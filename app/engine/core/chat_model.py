@@ -1,4 +1,4 @@
-"""What the session knows of a language model: a Protocol, what is sent to it and what comes back."""
+"""The session's view of a language model: a Protocol, the request and the response."""
 
 from collections.abc import AsyncGenerator
 from typing import Any, Literal, Protocol
@@ -28,7 +28,7 @@ class ChatMessage(Value, frozen=True, kw_only=True):
 
 
 class ToolSpec(Value, frozen=True, kw_only=True):
-    """A tool as a model is told of it."""
+    """A tool, as described to the model."""
 
     name: str
     """Letters, digits, `_` and `-`, at most 64: what providers take."""
@@ -116,9 +116,10 @@ class Model(Protocol):
 
     @property
     def tells_price(self) -> bool:
-        """Whether what an answer costs will be known, as far as can be told before; where not, no budget can hold."""
+        """Whether the cost of an answer will be known, as far as we can say beforehand. If not, a budget cannot be
+        enforced."""
         ...
 
     def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
-        """Ask. Raises `ModelError`, also in the middle of an answer; close the generator to break it off."""
+        """Ask. Raises `ModelError`, even in the middle of an answer; close the generator to cancel."""
         ...

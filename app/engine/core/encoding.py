@@ -16,12 +16,12 @@ _encoder = msgspec.json.Encoder()
 _TOML_NESTED = 100
 """Brackets within brackets of a file in TOML; its reader goes down as deep as they do."""
 _TOML_DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{_TOML_NESTED}}}")
-"""A key of so many parts that its reader takes the square of them."""
+"""A key with this many parts: its reader needs quadratic time for them."""
 _TOML_TOKEN = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|#[^\n]*|[\[\]{}]", re.DOTALL)
 
 
 def expressible(text: str) -> str:
-    """The text with every half of a pair replaced; two that belong together become what they stand for."""
+    """The text with every lone surrogate replaced; a surrogate pair becomes its character."""
     if text.isascii() or _HALF.search(text) is None:
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -45,7 +45,7 @@ def _without_content(token: re.Match[str]) -> str:
 
 def text_digest(text: str) -> str:
     """Its SHA-256 in hexadecimal: texts that differ in anything have different ones."""
-    import hashlib  # with the library behind it, it takes milliseconds that the first frame does without
+    import hashlib  # importing the library here would cost the first frame milliseconds
 
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 

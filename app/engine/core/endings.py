@@ -1,6 +1,6 @@
-"""How code ended that nobody refused or interrupted and no kernel finished: how far it had come, and what ended it.
+"""How code ended that no person refused or interrupted and no kernel finished: how far it got, and what ended it.
 
-The screen, a file and the model are told the same: "refused" and "interrupted" are said of a person who did that.
+The screen, a file and the model get the same words. "Refused" and "interrupted" mean that a person did that.
 """
 
 from typing import Literal
@@ -14,12 +14,12 @@ Cause = Literal[
     "person",  # stopped the turn instead of deciding
     "program",  # it, or its engine, ended in the middle
     "session",  # it was left: forked, or another was opened
-    "answer",  # the one that proposed the code broke off
+    "answer",  # the answer that proposed the code was interrupted
     "kernel",  # nothing could be run in it
     "limit",  # it took longer than a run may
     "nobody",  # the code wanted an answer, and no person was there
     "turn",  # it was over
-    "record",  # what is known of it ends there, perhaps because it still goes on
+    "record",  # the record ends there; the code may still be running
 ]
 
 PROGRAM_CLOSED = "The program was closed."
@@ -50,7 +50,7 @@ class Ending(Value, frozen=True, kw_only=True):
     cause: Cause
 
     def describe(self, person: str = "you") -> str:
-        """For the person, or for somebody else who is told of the `person`."""
+        """For the user, or for somebody else, who reads about `person`."""
         if self.cause == "person":
             return f"{'not run' if self.stage == 'undecided' else _STAGES[self.stage]}: {person} stopped the turn"
         return f"{_STAGES[self.stage]}: {_CAUSES[self.cause]}"

@@ -60,7 +60,7 @@ class SettingsError(OiTuiError):
 
 
 class ModelError(OiTuiError):
-    """The model could not answer, or broke off; `kind` says in which way."""
+    """The model could not answer or was interrupted; `kind` says how."""
 
     exit_code = 3
 

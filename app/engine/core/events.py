@@ -70,7 +70,7 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag=True):
     text: str
     files: tuple[str, ...] = ()
     context: str = ""
-    """What the model is told beyond the text: the beginnings of the files."""
+    """What the model reads besides the text: the beginnings of the files."""
 
 
 class StepStarted(Event, frozen=True, kw_only=True, tag=True):
@@ -80,11 +80,11 @@ class StepStarted(Event, frozen=True, kw_only=True, tag=True):
 
 
 class SecretsWithheld(Event, frozen=True, kw_only=True, tag=True):
-    """Some of what stands in this block is not told to the model; comes again only where that has changed."""
+    """Some of this block is withheld from the model; sent again only when that changes."""
 
     block_id: str
     names: tuple[str, ...]
-    """What was withheld, one name for each place: of a variable, or of the kind of a key."""
+    """What is withheld, one name for each place: of a variable, or of the kind of key."""
 
 
 class RetryScheduled(Event, frozen=True, kw_only=True, tag=True):
@@ -113,7 +113,7 @@ class ProseGrew(Event, frozen=True, kw_only=True, tag=True):
 
 
 class ProseFinished(Event, frozen=True, kw_only=True, tag=True):
-    """The prose is over; `complete` is False if it was broken off."""
+    """The prose is over; `complete` is False if it was interrupted."""
 
     block_id: str
     complete: bool = True
@@ -133,7 +133,7 @@ class ThoughtGrew(Event, frozen=True, kw_only=True, tag=True):
 
 
 class ThoughtFinished(Event, frozen=True, kw_only=True, tag=True):
-    """The thought is over; `complete` is False if it was broken off."""
+    """The thought is over; `complete` is False if it was interrupted."""
 
     block_id: str
     complete: bool = True
@@ -142,7 +142,7 @@ class ThoughtFinished(Event, frozen=True, kw_only=True, tag=True):
 
 
 class ThoughtRecognised(Event, frozen=True, kw_only=True, tag=True):
-    """What was told as prose in these blocks was thought: its end was marked, and its beginning had not been."""
+    """What was sent as prose in these blocks was thought: its end was marked, its beginning was not."""
 
     block_ids: tuple[str, ...]
 
@@ -164,7 +164,7 @@ class CodeGrew(Event, frozen=True, kw_only=True, tag=True):
 
 
 class CodeFinished(Event, frozen=True, kw_only=True, tag=True):
-    """The code is complete and proposed, or (`complete` False) was broken off and is never run.
+    """The code is complete and proposed, or (`complete` False) was interrupted and is never run.
 
     `source` is the whole text, which replaces what the deltas gave: model habits that would spoil it
     (a call wrapped around it, trailing junk) have been undone by now.
@@ -192,7 +192,7 @@ class CallGrew(Event, frozen=True, kw_only=True, tag=True):
 
 
 class CallFinished(Event, frozen=True, kw_only=True, tag=True):
-    """The call is complete and proposed, or (`complete` False) was broken off and is never run."""
+    """The call is complete and proposed, or (`complete` False) was interrupted and is never run."""
 
     block_id: str
     tool: str
@@ -239,7 +239,7 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
 
     @property
     def runs_in(self) -> str:
-        """What would run it, as the person is told: `python`, or `tool clock`."""
+        """What would run it, as shown to the user: `python`, or `tool clock`."""
         return f"tool {self.tool}" if self.tool else self.language
 
     @property
@@ -249,7 +249,7 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
 
 
 class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
-    """What was decided about code or a call, by whom."""
+    """The decision about code or a call, and who made it."""
 
     block_id: str
     verdict: Verdict
@@ -257,13 +257,13 @@ class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
     source: str
     """What will run (verdicts run, edit, always) or would have."""
     reason: str = ""
-    """With a refusal: the words that the model is told. Deciders `rule` and `grant`, verdict `run`: which rule allowed
-    it. Verdict `always`: which rules it made, "" where it speaks of this exact source."""
+    """With a refusal: the words the model reads. Deciders `rule` and `grant`, verdict `run`: which rule allowed it.
+    Verdict `always`: which rules it made, "" for this exact source only."""
     request_id: str | None = None
     ending: Ending | None = None
     """With a refusal that only a file tells of: nobody refused it."""
     install: bool = False
-    """Verdict `run`: with what was offered for an installation, once."""
+    """Verdict `run`: includes the access offered for an installation, once."""
 
 
 class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
@@ -274,7 +274,7 @@ class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
     """How often this kernel has been started, or this tool defined; a restart counts up. 0 for a run that is only known
     from a file."""
     place: str = ""
-    """What the kernel runs in, as the person is told: "Python 3.12.4 in .venv"."""
+    """Where the kernel runs, as shown to the user: "Python 3.12.4 in .venv"."""
     elsewhere: bool = False
     """On a server, or started by a provisioner: what the sandbox here promises is not promised there."""
     apart: str = ""

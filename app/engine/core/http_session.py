@@ -1,7 +1,7 @@
-"""The one way to speak HTTP to a server: the same proxies, certificates and bounds whatever is asked for.
+"""The only HTTP client: every request uses the same proxies, certificates and limits.
 
-Proxies come from `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` (small letters count first), never for this
-machine. `~/.netrc`, which aiohttp's own `trust_env` reads, is not: whoever asks a server gives what opens it.
+Proxies come from `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` (lower case first), never for this machine.
+`~/.netrc`, which aiohttp's own `trust_env` reads, is ignored: callers pass credentials themselves.
 """
 
 import asyncio

@@ -12,7 +12,7 @@ there, or on this machine for fences of another language."""
 
 
 class KernelChoice(Value, frozen=True, kw_only=True):
-    """One of the things that code can run in. Texts of servers are as they came: whoever shows them makes them safe."""
+    """One place where code can run. Texts from servers are raw: sanitise them before showing them."""
 
     name: str
     """What `UseKernel.name` takes; of a kernelspec of this machine, the label of a fence."""
@@ -45,7 +45,7 @@ class KernelMove(NamedTuple):
     """Where Python code runs from now on."""
 
     place: str
-    """As the person is told."""
+    """As shown to the user."""
     keeps_variables: bool = False
     """Whether it is a kernel that lived before."""
     left: tuple[OiTuiError, ...] = ()

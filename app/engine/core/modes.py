@@ -5,10 +5,10 @@ This is one of two axes; the other is `sandbox.mode`: what code that runs can re
     plan               nothing runs
     dontAsk            what no rule allows is refused; nobody is asked
     default            what no rule allows is asked about
-    acceptEdits        as default; edits of files in the workspace will run unasked once the model has a tool for them
+    acceptEdits        as default; file edits in the workspace will run without approval, once there is a tool for them
     auto               what stays in a sandbox without network runs; everything else is asked about
     unlessDestructive  everything runs but what destroys something, which is asked about
-    bypassPermissions  everything runs that no rule stands against, nor hidden characters, nor a secret that may leave
+    bypassPermissions  everything runs, except for rules, hidden characters or a secret that may leave
 """
 
 from oi_tui.app.engine.core.settings import PolicySection, SandboxSection
@@ -35,8 +35,8 @@ def strictest(first: PermissionMode, *others: PermissionMode) -> PermissionMode:
 
 
 def requested_mode(section: PolicySection) -> PermissionMode:
-    """The mode that the section asks for, whatever `approve` says; it can only make that stricter. That destructive
-    actions run unasked too has to be said by the name of that mode."""
+    """The mode the section asks for; `approve` can only make it stricter. Destructive actions run without asking only
+    in the mode named for that."""
     return strictest(
         section.mode or "unlessDestructive",
         OF_SAFE_MODE[section.safe_mode],

@@ -16,8 +16,8 @@ StopReason = Literal[
 ]
 
 Verdict = Literal["run", "edit", "always", "skip", "stop"]
-"""run once / run the edited source / run, and what `Decide.scope` says without asking / refuse, the turn goes on /
-refuse and end the turn."""
+"""run once / run the edited source / run, and everything in `Decide.scope` without asking / refuse, the turn continues
+/ refuse and end the turn."""
 
 Decider = Literal["person", "mode", "grant", "rule"]
 """Who decided: a key press, the approval mode, an earlier "always" for the same source, or a rule: one of the policy,

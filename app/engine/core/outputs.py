@@ -51,7 +51,7 @@ class Progress(Value, frozen=True, kw_only=True):
     done: float
     """In whatever it counts."""
     total: float | None = None
-    """Of so many, None if that is not known."""
+    """The total, None if unknown."""
     message: str = ""
 
 
@@ -64,7 +64,7 @@ class RichOutput(Value, frozen=True, kw_only=True, tag="rich"):
     display_id: str | None = None
     """With an id, a later output of the same id replaces this one in place."""
     is_result: bool = False
-    """True for the value of the last expression, False for what was displayed on the way."""
+    """True for the value of the last expression, False for values displayed earlier."""
 
 
 class ErrorOutput(Value, frozen=True, kw_only=True, tag="error"):

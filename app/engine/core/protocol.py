@@ -23,12 +23,12 @@ from oi_tui.app.engine.core.variable import Telling, Variable
 from oi_tui.app.engine.core.verbs import AnyVerb
 
 PROTOCOL_VERSION = 1
-"""Counts up whenever a line of an older version would be misread. One without a `session_id`, from before there were
-several sessions, is about the only one there is, as it was meant."""
+"""Incremented whenever a line of an older version would be misread. A line without a `session_id`, from before there
+were several sessions, means the only open one."""
 
 FRAME = 1 / 30
-"""Seconds between two batches while text streams, as many as front ends draw; what is not streaming text,
-and the first of it after a rest, is sent at once."""
+"""Seconds between two batches while text streams, the rate at which front ends draw. Anything else, and the first text
+after a pause, is sent at once."""
 
 REPLAYED = 2_000
 """Events in one batch of a replay: the front end folds them while the next ones are made ready."""
@@ -55,9 +55,9 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
     rules: str = ""
     """Digest of the rules in it that the person looked at (see `project.Seen`): others do not allow anything."""
     can_ask: bool = True
-    """Whether there is somebody who can decide; if not, what would have to be asked is refused."""
+    """Whether somebody can decide; if not, code that needs approval is refused."""
     outlives: bool = False
-    """Whether the engine goes on, detached, if it loses the front end without a `Close`."""
+    """Whether the engine keeps running, detached, if it loses the front end without a `Close`."""
 
 
 class Attach(Value, frozen=True, kw_only=True, tag=True):
@@ -75,7 +75,7 @@ WorkState = Literal["running", "waiting for approval", "waiting for input", "idl
 
 
 class SessionReply(Value, frozen=True, kw_only=True):
-    """Base of those that belong to one session; whoever shows another one passes them over."""
+    """Base of replies that belong to one session; a front end that shows another session ignores them."""
 
     session_id: str = ""
     """"" if it is about none that is open."""
@@ -165,7 +165,7 @@ class VariablesFound(SessionReply, frozen=True, kw_only=True, tag=True):
 
     language: Language
     telling: Telling = "told"
-    """Anything but `told`: why nothing is told; what was told before may be shown as what was."""
+    """Anything but `told`: why there is no list; an earlier list may still be shown as the earlier one."""
     variables: tuple[Variable, ...] = ()
     """Those that the last run names first, then those that were known, then the newest."""
     added: tuple[str, ...] = ()
@@ -173,7 +173,7 @@ class VariablesFound(SessionReply, frozen=True, kw_only=True, tag=True):
     """As far as a cheap look tells: an element deep inside a large one may change unseen."""
     removed: tuple[str, ...] = ()
     cut: bool = False
-    """There are more than could be told."""
+    """The list is truncated."""
 
 
 class VariableSeen(SessionReply, frozen=True, kw_only=True, tag=True):
@@ -186,7 +186,7 @@ class VariableSeen(SessionReply, frozen=True, kw_only=True, tag=True):
     text: str = ""
     """A few lines; "" where more could only be known by running code of the value's own."""
     table: Any = None
-    """Of a frame: JSON as of one that is shown, which whoever draws it has to check."""
+    """Of a frame: JSON as in an output. Validate it before drawing."""
 
 
 class SessionsFound(Value, frozen=True, kw_only=True, tag=True):
@@ -198,7 +198,7 @@ class SessionsFound(Value, frozen=True, kw_only=True, tag=True):
     sessions: tuple[SessionRecord, ...] = ()
     hits: tuple[SearchHit, ...] = ()
     cut: bool = False
-    """There are more than could be told."""
+    """The list is truncated."""
     behind: int = 0
     """Sessions that a search does not look through yet: the index is being made. The answer comes again after that."""
 
@@ -213,7 +213,8 @@ class SessionSeen(Value, frozen=True, kw_only=True, tag=True):
 
 
 class SessionEdited(Value, frozen=True, kw_only=True, tag=True):
-    """Answer to `EditSession`: as it is now. Also comes unasked when the model has given the session a title."""
+    """Answer to `EditSession`: the session's current state. Also sent on its own when the model has given the session a
+    title."""
 
     session: SessionRecord
 
@@ -234,13 +235,14 @@ class PromptsFound(Value, frozen=True, kw_only=True, tag=True):
 
 
 class DraftKept(Value, frozen=True, kw_only=True, tag=True):
-    """What was being typed in this folder when the program last ended; comes once, if there is something."""
+    """The draft in this folder when the program last ended; sent once, if there is one."""
 
     text: str
 
 
 class Standing(Value, frozen=True, kw_only=True, tag=True):
-    """What a detached engine says behind its `Hello` to whoever comes, before that says anything but `Hello`."""
+    """What a detached engine sends after its `Hello` to every front end that connects, before that sends more than
+    `Hello`."""
 
     session_id: str
     """The one that was opened last."""
@@ -253,7 +255,7 @@ class Standing(Value, frozen=True, kw_only=True, tag=True):
 
 
 class Detached(SessionReply, frozen=True, kw_only=True, tag=True):
-    """The engine goes on without the front end that is told this."""
+    """The engine keeps running without the front end that receives this."""
 
     idle_limit: float
     """Seconds without work after which it ends."""
@@ -262,8 +264,8 @@ class Detached(SessionReply, frozen=True, kw_only=True, tag=True):
 
 
 class SandboxFailed(SessionReply, frozen=True, kw_only=True, tag=True):
-    """There has to be a sandbox and can be none: no code runs until that is mended. Comes unasked, soon after the
-    start; a notice of the session says why, and what can be done."""
+    """A sandbox is required and cannot be made: no code runs until that is fixed. Sent on its own soon after the start;
+    a notice of the session says why, and what to do."""
 
 
 class PromptsQueued(SessionReply, frozen=True, kw_only=True, tag=True):
@@ -275,7 +277,7 @@ class PromptsQueued(SessionReply, frozen=True, kw_only=True, tag=True):
 
 
 class CodeName(Value, frozen=True, kw_only=True):
-    """One name that could stand at the cursor."""
+    """One possible name at the cursor."""
 
     name: str
     kind: str = ""
@@ -294,11 +296,11 @@ class NamesFound(SessionReply, frozen=True, kw_only=True, tag=True):
 
 
 class SessionGone(SessionReply, frozen=True, kw_only=True, tag=True):
-    """The answer to `Leave`: the session has ended, and all that there was to tell of it came before this."""
+    """The answer to `Leave`: the session has ended, and everything about it was sent before this."""
 
 
 class Failed(SessionReply, frozen=True, kw_only=True, tag=True):
-    """The engine cannot go on, or a verb could not be followed; `fatal_reply` when it ends now."""
+    """The engine cannot continue, or could not follow a verb; `fatal_reply` when it ends now."""
 
     title: str
     hint: str = ""
@@ -343,7 +345,7 @@ Reply = (
     | Failed
 )
 AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | Failed
-"""`Failed` may be about something else: it does not say what was asked."""
+"""`Failed` may be about something else: it does not name the request."""
 
 AboutModels = ModelsFound | FetchProgressed | FetchEnded
 

@@ -39,7 +39,7 @@ class SessionRecord(Value, frozen=True, kw_only=True):
     """US dollars of the steps whose price is known, None if none was."""
     archived: bool = False
     deleted: bool = False
-    """Gone from every list; may be brought back until the session is removed for good."""
+    """Not in any list; can be restored until the session is removed permanently."""
     parent_id: str | None = None
     """The session that this one was forked from; what came before the fork is shared with it."""
 
@@ -66,7 +66,7 @@ class PastPrompt(Value, frozen=True, kw_only=True):
     """A prompt of any session."""
 
     text: str
-    """Byte for byte as it was sent."""
+    """Byte for byte as sent."""
     at: float
     """Unix time."""
     session_id: str

@@ -27,7 +27,7 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     temperature: float | None = None
     max_output_tokens: int | None = None
     context_window: int | None = None
-    """Tokens; without it, what is known of the model. Ollama keeps so many."""
+    """Tokens; default: what is known of the model. Ollama keeps this many."""
     input_price: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """Price of a million input tokens in US dollars, where the price list has none or another."""
     output_price: Annotated[float, msgspec.Meta(ge=0)] | None = None
@@ -87,7 +87,7 @@ class KernelSection(SettingsSection, frozen=True, kw_only=True):
     attach: bool = False
     """Attach to a kernel that somebody else started (`kernel.server = "cluster@ID"`)."""
     start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
-    """Seconds until a kernel has to be ready."""
+    """Seconds a kernel has to get ready."""
     output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000
     """Characters of one cell that the screen shows; the rest is counted and kept on disk."""
     interrupt_step: Annotated[float, msgspec.Meta(gt=0)] = 2.0
@@ -129,7 +129,7 @@ class SandboxSection(SettingsSection, frozen=True, kw_only=True):
 
 
 class PolicySection(SettingsSection, frozen=True, kw_only=True):
-    """Who may run what. Of all that is said here and by `loop.approve`, the strictest counts."""
+    """Who may run what. The strictest of these settings and `loop.approve` applies."""
 
     mode: PermissionMode | Literal[""] = ""
     """`plan`, `dontAsk`, `default`, `acceptEdits`, `auto`, `unlessDestructive` (the default) or `bypassPermissions`."""
@@ -148,7 +148,7 @@ class PolicySection(SettingsSection, frozen=True, kw_only=True):
 
 
 class DetachSection(SettingsSection, frozen=True, kw_only=True):
-    """When a session goes on without a screen."""
+    """When a session keeps running without a screen."""
 
     on_hangup: Literal["ssh", "always", "never"] = "ssh"
     """Whether a session detaches when its terminal is lost: over SSH only, always, or never (it is saved and ends)."""
@@ -162,8 +162,8 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     theme: str = "harbour"
     mouse: bool = True
     images: Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"] = "auto"
-    """How pictures are shown: `auto` asks the terminal; `sextant`, `quadrant` and `half` draw them with characters, of
-    which a font may have only some; `off` only names them."""
+    """How pictures are shown: `auto` asks the terminal; `sextant`, `quadrant` and `half` draw them with characters that
+    some fonts lack; `off` only names them."""
     editor: str = ""
     """Command for `$EDITOR`; empty takes VISUAL, EDITOR, then vi."""
     bell: bool = True
@@ -186,7 +186,7 @@ def survives_hangup(settings: DetachSection, environ: Mapping[str, str]) -> bool
 
 
 def describe_sandbox(settings: SandboxSection) -> str:
-    """What holds code back, for a line that has little room: no kernel starts with less than is said here."""
+    """What isolates code, for a short line: no kernel starts with less."""
     if settings.mode == "danger-full-access":
         return "no sandbox"
     count = len(settings.hosts)

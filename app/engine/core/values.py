@@ -33,7 +33,7 @@ class PackageHome(Value, frozen=True, kw_only=True):
     """The environment that code of one kernel would install packages into."""
 
     place: str
-    """As the person is told: "Python 3.12.4 in .venv"."""
+    """As shown to the user: "Python 3.12.4 in .venv"."""
     prefix: str = ""
     """Its folder here; "" where it is not on this machine."""
     python: str = ""
@@ -80,7 +80,7 @@ class GrantScope(Value, frozen=True, kw_only=True):
 
     kind: ScopeKind
     rules: tuple[str, ...]
-    """That it makes, as they are written: `Shell(git status *)`."""
+    """The rules it makes, as written in settings: `Shell(git status *)`."""
 
 
 SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]

@@ -1,4 +1,4 @@
-"""What is told of the variables that a kernel holds."""
+"""What a front end gets about the variables of a kernel."""
 
 from typing import Literal
 
@@ -19,4 +19,4 @@ class Variable(Value, frozen=True, kw_only=True):
     size: int | None = None
     """Bytes, without those of what it refers to; None: unknown."""
     peek: str = ""
-    """The value on one line, cut; "" where it would have to be asked for that."""
+    """The value on one line, truncated; "" if reading it would run code."""

@@ -23,22 +23,22 @@ class SessionVerb(Verb, frozen=True, kw_only=True):
 class Open(Verb, frozen=True, kw_only=True, tag=True):
     """First verb: a new session, or (with an id) a stored one, whose events come first, marked as `replay`.
 
-    Later it leaves the session that was opened last: what runs there is broken off, and its kernels end.
+    Later it leaves the session opened last: running code there is interrupted, and its kernels end.
     """
 
     session_id: str | None = None
     anew: bool = False
     """Begin a new one if it is not there: nothing had happened in it, and such a session is not kept."""
     beside: bool = False
-    """Leave none: this one goes on beside those that are open."""
+    """Leave no session: this one is open besides the others."""
     end_first: bool = False
     """Of a long one, tell the `LastBlocks` before everything else: there is nothing on the screen yet."""
 
 
 class Leave(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """End one session: what runs is broken off, everything is written down, its kernels end. The others go on.
+    """End one session: interrupt what runs, write everything down, end its kernels. Other sessions continue.
 
-    Answered with `SessionGone`, after the last that there is to tell of it: what its runs left behind, for instance.
+    Answered with `SessionGone`, after everything else about the session: what its runs left behind, for instance.
     """
 
 
@@ -46,9 +46,9 @@ Place = Literal["before", "after"]
 
 
 class Fork(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """A new session that shares what stands before or after this block, and is opened as with `Open`.
+    """A new session with everything before or up to this block, opened as with `Open`.
 
-    The kernels go on: their state is what later code left, which a notice says.
+    The kernels stay the same: later code has changed their state, and a notice says so.
     """
 
     block_id: str
@@ -95,7 +95,7 @@ class Decide(SessionVerb, frozen=True, kw_only=True, tag=True):
     request_id: str
     verdict: Verdict
     source: str | None = None
-    """Verdict `edit`: what is to run instead."""
+    """Verdict `edit`: the source to run instead."""
     reason: str = ""
     """With `skip`: told to the model."""
     scope: ScopeKind = "source"
@@ -112,7 +112,7 @@ class Answer(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Interrupt(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Stop the run that is under way (the turn goes on), or with `turn` the whole turn."""
+    """Interrupt the current run (the turn continues), or with `turn` stop the whole turn."""
 
     turn: bool = False
 
@@ -124,7 +124,7 @@ class Restart(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Retry(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Go on where the last turn ended (after an error, a cap or an interrupt) without a new prompt."""
+    """Continue the last turn (after an error, a cap or an interrupt) without a new prompt."""
 
 
 class Clear(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -138,7 +138,7 @@ class UseModel(SessionVerb, frozen=True, kw_only=True, tag=True):
     api_base: str | None = None
     """A server; "" is the provider's own, None the one that is in use, if it may have a model of this name."""
     api_key: str | None = None
-    """Kept in memory only; never in an event. `$NAME` is what stands in that variable of the environment."""
+    """Kept in memory only; never in an event. `$NAME` means that environment variable."""
     keep: bool = False
     """Also what new sessions begin with."""
 
@@ -183,7 +183,7 @@ class AddRule(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class SetBudget(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Other limits for this session, from the next request on; without any, they and what is spent are told."""
+    """Change the limits of this session, from the next request on; without any, report them and what is spent."""
 
     max_cost: float | None = None
     """US dollars; 0 is no limit, None leaves it as it is."""
@@ -211,7 +211,7 @@ class Inspect(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Peek(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """A longer look at one variable of the kernel whose variables were told last; answered with `VariableSeen`."""
+    """A longer look at one variable of the kernel listed last; answered with `VariableSeen`."""
 
     name: str
 
@@ -243,7 +243,7 @@ class PreviewSession(Verb, frozen=True, kw_only=True, tag=True):
 
 
 class EditSession(Verb, frozen=True, kw_only=True, tag=True):
-    """Change what is not None; answered with `SessionEdited`. Deleting is undone by `deleted=False`."""
+    """Change every field that is not None; answered with `SessionEdited`. `deleted=False` undoes a deletion."""
 
     session_id: str
     title: str | None = None
@@ -275,8 +275,8 @@ class KeepDraft(Verb, frozen=True, kw_only=True, tag=True):
 
 
 class Detach(Verb, frozen=True, kw_only=True, tag=True):
-    """Go on without this front end: kernels and the turn under way stay, questions wait. Answered with `Detached`,
-    after which the front end hangs up; with `Failed` where that cannot be."""
+    """Keep running without this front end: kernels and the current turn stay, questions wait. Answered with `Detached`,
+    after which the front end disconnects; with `Failed` where that is impossible."""
 
 
 class Close(Verb, frozen=True, kw_only=True, tag=True):

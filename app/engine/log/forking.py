@@ -1,4 +1,4 @@
-"""A stored session forked where it ends, also while another program goes on with it."""
+"""A stored session forked at its last event, even while another program works in it."""
 
 import time
 

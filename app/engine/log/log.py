@@ -30,7 +30,7 @@ class Log:
         self.tape = tape
 
     def session(self, forked_from: "SessionLog | None" = None) -> "SessionLog":
-        """The log of a session that is going to be opened; a fork goes on in the kernels of the one that it leaves."""
+        """The log of a session about to open; a fork takes over the kernels of the session it leaves."""
         return SessionLog(self, forked_from)
 
     def require_one_session(self) -> None:
@@ -40,8 +40,8 @@ class Log:
             raise SettingsError("This engine makes a recording, which is of one session at a time.", hint=hint)
 
     def ask(self, verb: AnyVerb) -> None:
-        """The person wants this. No key is recorded, no draft, and no line that is given to running code; nor of which
-        session it is wanted, for a recording is of one."""
+        """Record a verb of the user. Keys, drafts and lines for running code are not recorded, nor the session id: a
+        recording is of one session."""
         if isinstance(verb, SessionVerb):
             verb = msgspec.structs.replace(verb, session_id="")
         match verb:
@@ -74,8 +74,8 @@ class SessionLog:
     def begin(
         self, session_id: str, past: Sequence[AnyEvent], *, note: Note, gave_up: Callable[[StoreError], None]
     ) -> None:
-        """The session is opened; `past` was before. `note` is for what the person has to know of a run; `gave_up` is
-        told once if nothing more can be written down."""
+        """The session is open; `past` holds the earlier events. `note` shows a problem to the user; `gave_up` is called
+        once if nothing more can be saved."""
         self._open = True
         if self._trail is not None:
             self._audit, self._audit_before = self._trail.begin(session_id, note, self._audit_before), None
@@ -102,7 +102,7 @@ class SessionLog:
         if self._tape is not None:
             self._tape.append(event)
             if self._tape.trouble:
-                # Not from here: what happened is told before what is noted about it.
+                # Later: the event itself must arrive before the notice about it.
                 asyncio.get_running_loop().call_soon(self._tell_trouble, self._tape.trouble)
                 self._tape = None
 

@@ -47,7 +47,7 @@ class EventStore(Protocol):
     """Where the events go."""
 
     def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float) -> None:
-        """Add events at the end, all or none; StoreError if that fails, StoreBusy after so many seconds."""
+        """Append events, all or none; StoreError if that fails, StoreBusy after this many seconds."""
         ...
 
 
@@ -66,8 +66,8 @@ class LogWriter:
         held: int = HELD,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`gave_up` is told once if the store fails for good; from then on nothing is written. `held`: bytes of events
-        that wait at most for a file that is locked."""
+        """`gave_up` is called once if the store fails permanently; from then on nothing is written. `held`: how many
+        bytes of events may wait for a locked file."""
         self._store = store
         self._session_id = session_id
         self._gave_up = gave_up

@@ -1,15 +1,15 @@
-"""The decision about one source: the rules, the modes, and what can be read off the source, in a fixed order.
+"""The decision about one source: the rules, the modes, and a reading of the source, in a fixed order.
 
-The first step that decides counts; what comes later can only make it stricter.
+The first step that decides wins; later steps can only be stricter.
 
     1. the mode `plan`: nothing runs
-    2. rules that deny, then rules that ask, whoever made them and however exactly they speak
+    2. rules that deny, then rules that ask, from any file and however specific
     3. hidden characters, and our own settings: asked about in every mode
-    4. what may carry away a secret, in a session that has read one and what others wrote: asked about in every mode
-    5. rules that allow, where they cover all of the source and all of it can be read
+    4. possible exfiltration, in a session that has read a secret and foreign text: asked about in every mode
+    5. rules that allow, if they cover all of the source and all of it can be read
     6. the mode
-    7. grave risks: what the mode `auto` would let run is asked about
-    8. what destroys something is asked about in every mode but `bypassPermissions`
+    7. grave risks: asked about even if the mode `auto` would let them run
+    8. destructive code: asked about in every mode but `bypassPermissions`
 """
 
 from typing import Literal, NamedTuple
@@ -47,13 +47,13 @@ class PolicyRequest(NamedTuple):
     folders: tuple[str, ...] = ()
     """Those that earlier sources changed to, absolute: a relative path may begin in them."""
     losses: tuple[Loss, ...] = ()
-    """What was found that running it would overwrite, and nobody could bring back (see `PolicyDecision.targets`)."""
+    """What running it would overwrite beyond recovery (see `PolicyDecision.targets`)."""
     handed: frozenset[str] = frozenset()
     """Keys of the handovers that a person approved in this session."""
     confinement: Confinement = Confinement()
     """Of the kernel or tool that would run it."""
     reading: SourceFacts | None = None
-    """What stands in the source, where it was read already (of a call: what its tool says); None has it read."""
+    """The reading of the source, if there is one already (of a call: from its tool); None reads it."""
     tool: str = ""
     """Name of the tool that is called, "" for code."""
 
@@ -77,7 +77,7 @@ class Policy(Value, frozen=True, kw_only=True):
 
 
 class PolicyDecision(NamedTuple):
-    """What is to happen, and on whose account."""
+    """The decision, and why."""
 
     verdict: Effect
     by: str
@@ -92,13 +92,13 @@ class PolicyDecision(NamedTuple):
     taint: Taint = Taint()
     """What running it brings in."""
     reading: SourceFacts | None = None
-    """What stands in the source, for whoever asks about the same source again."""
+    """The reading of the source, for a second request about the same source."""
     targets: tuple[Target, ...] = ()
-    """What it would overwrite: whoever decides for good looks at these, and asks again with the `losses`."""
+    """What it would overwrite: the caller looks at these files, and asks again with the `losses`."""
     offer: tuple[str, ...] = ()
     """Arguments of `pip install`, if it is nothing else and the sandbox alone is in its way."""
     installs: bool = False
-    """Whether the person wants it done as it was offered: by a process of its own, which may."""
+    """Whether the user approves the offered installation: in a process of its own, which may install."""
 
 
 class _Case(NamedTuple):
@@ -145,7 +145,7 @@ def _kind(request: PolicyRequest) -> RuleKind:
 
 
 def read_source(request: PolicyRequest) -> SourceFacts:
-    """What can be told of the source; it is not read again where that was done. Never raises."""
+    """The reading of the source; an existing one is reused. Never raises."""
     if request.reading is not None:
         return request.reading
     match _kind(request):
@@ -255,7 +255,7 @@ def _carries_away(case: _Case) -> bool:
 
 
 def _allowing(case: _Case) -> str | None:
-    """The rules that together cover every part, as they are told."""
+    """The rules that together cover every part, as shown to the user."""
     reading, sandboxed = case.reading, case.request.confinement.sandboxed
     rules = [
         rule

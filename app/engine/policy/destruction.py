@@ -76,7 +76,7 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     *(("zfs destroy", _DISK), ("mysqladmin drop", _DROP), ("redis-cli flushall", _DROP), ("redis-cli flushdb", _DROP)),
     *(("crontab -r", _DELETE), ("conda env remove", _DELETE), ("apt purge", _DELETE), ("apt-get purge", _DELETE)),
 )
-"""A program and words that all stand behind it, in this order."""
+"""A program and the words that must all follow it, in this order."""
 
 _SQL = re.compile(
     r"\bdrop\s+(?:table|database|schema|view|materialized\s+view|keyspace|collection)\b|\btruncate\s+table\b"
@@ -95,9 +95,8 @@ _BY_ONE = re.compile(r"os\.(?:remove|unlink)|pathlib\.\w*Path\(\)(?:\.\w+\(\))*\
 def find_harm(
     reading: SourceFacts, source: str, base: Base, made: frozenset[str], losses: Sequence[Loss] = ()
 ) -> Harm | None:
-    """The first thing that the source would destroy, None if none can be read off it; `made` are the absolute paths of
-    files that earlier runs of the session wrote whole, which may go, and `losses` what was found that it would
-    overwrite."""
+    """The first thing the source would destroy, None if the reading finds none; `made` are the absolute paths of files
+    that earlier runs of the session created, which it may delete, and `losses` what it would overwrite."""
     unpromised = (Harm(risk.what, risk.line) for risk in reading.risks if risk.what == MAY_DESTROY)
     for harm in (*unpromised, *_of_commands(reading, source), *_of_python(reading), *_of_sql(source)):
         mine = harm.paths and not reading.moves and all(base.absolute(path) in made for path in harm.paths)
@@ -125,12 +124,12 @@ def _of_losses(losses: Sequence[Loss], base: Base) -> Harm | None:
 
 
 LONGEST_NAME = 80
-"""Characters of a path that are told, its end."""
+"""Characters of a path that are shown, its end."""
 
 
 def made_paths(reading: SourceFacts, source: str, base: Base) -> frozenset[str]:
-    """Absolute paths of the files that this source wrote whole if it ran to its end, as far as that is certain: not
-    what stands under a condition, in a loop or in a function."""
+    """Absolute paths of the files this source certainly created if it ran to its end: not those under a condition, in a
+    loop or in a function."""
     if reading.moves or reading.unread or _CONDITION.search(source):
         return frozenset()
     return frozenset(base.absolute(place.path) for place in reading.places if place.whole)

@@ -80,7 +80,7 @@ def find_handover(command: ShellCommand) -> Handover | None:
 
 
 def _find_subscript(command: ShellCommand, text: str) -> Handover | None:
-    """`test -v 'a[$(rm x)]'`: to find the place of an array bash runs what stands there."""
+    """`test -v 'a[$(rm x)]'`: bash runs the subscript to find the element."""
     if any(_SUBSCRIPT.search(word.text) for word in command.words):
         return Handover("arithmetic", command.line, text)
     unsure = any(not word.sure for word in command.words[1:])

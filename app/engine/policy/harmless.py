@@ -1,7 +1,7 @@
 """The programs that a rule with a `*` may allow, with the options that neither run another program nor write a file.
 
-What is not in these tables may be harmless too; it is asked about, or its rule says `unchecked = true`. Long options
-count as they stand here, alone or as `--name=value`: an abbreviation that a program would accept is none of them.
+Anything else may be harmless too; it needs approval, or its rule says `unchecked = true`. Long options match exactly,
+alone or as `--name=value`; abbreviations do not.
 """
 
 import re

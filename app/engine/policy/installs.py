@@ -157,7 +157,7 @@ _FAILED = re.compile(
 
 
 def _is_local(installation: Installation) -> bool:
-    """Whether all that is named lies in files of this machine, or nothing has to be fetched."""
+    """Whether everything it names is a file on this machine, or nothing has to be downloaded."""
     named = [one for one in installation.arguments if not one.startswith("-")]
     local = bool(named) and all(one.startswith((".", "/", "~")) or one.endswith(".whl") for one in named)
     return local or installation.verb in ("uninstall", "remove") or "--no-index" in installation.arguments

@@ -1,5 +1,5 @@
-"""What a source would overwrite, and what of that is work that nobody could bring back: the words between the policy,
-which reads sources, and whoever looks at the disk for it."""
+"""What a source would overwrite, and which of it nobody could recover: the vocabulary shared by the policy, which reads
+sources, and the code that looks at the disk for it."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
@@ -18,7 +18,7 @@ class Target(NamedTuple):
     path: str
     line: int = 0
     pattern: bool = False
-    """`path` has `*`, `?` or `[…]` in it, and stands for all files that are there."""
+    """`path` has `*`, `?` or `[…]` in it, and means all matching files."""
     source: str = ""
     """What is copied or moved there: where `path` is a folder, the file of that name within is meant."""
     tree: bool = False
@@ -42,7 +42,7 @@ class WorkLook(Protocol):
     raise."""
 
     def list_files(self, targets: Sequence[Target]) -> Sequence[str]:
-        """The files that are meant, be they there or not; absolute and without links."""
+        """The files these targets name, existing or not; absolute and without links."""
         ...
 
     def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:

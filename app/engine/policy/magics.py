@@ -35,7 +35,7 @@ class Magic(NamedTuple):
     """A line that is not Python."""
 
     sign: str
-    """`!`, `!!`, `%`, `%%`, `?` or `,` (which stands for every kind of call without brackets, and what is unknown)."""
+    """`!`, `!!`, `%`, `%%`, `?` or `,` (for every call without brackets, and anything unknown)."""
     rest: str
     line: int
     """From 1."""

@@ -1,6 +1,6 @@
-"""Which files a shell command writes anew, by what is known of the program; and the values of plain variables.
+"""Which files a shell command overwrites, by what is known of the program; and the values of plain variables.
 
-`cp a b`, `tee f`, `sed -i s/a/b/ *.py`, `dd of=f`. What is not known here, or is known at the run only, is not told.
+`cp a b`, `tee f`, `sed -i s/a/b/ *.py`, `dd of=f`. Unknown programs and values known only at run time are not reported.
 """
 
 import re
@@ -12,7 +12,7 @@ from oi_tui.app.engine.policy.programs import WRAPPERS, is_python
 from oi_tui.app.engine.policy.reading import ReplacedFile, ShellCommand, Word
 
 SPELLINGS = 50
-"""Texts that one word with variables may stand for."""
+"""Texts that one word with variables may expand to."""
 
 
 LONGEST = 4_000
@@ -20,11 +20,11 @@ LONGEST = 4_000
 
 
 class Spelling(NamedTuple):
-    """A text that a word may stand for when it runs."""
+    """A possible value of a word when it runs."""
 
     text: str
     pattern: bool = False
-    """`*`, `?` and `[…]` in it stand for names of files."""
+    """`*`, `?` and `[…]` in it are wildcards for file names."""
 
 
 Spell = Callable[[Word], Sequence[Spelling]]
@@ -46,7 +46,7 @@ class PlainValues:
         self._values.setdefault(name, {}).update(dict.fromkeys(values[:SPELLINGS]))
 
     def spell(self, word: Word) -> Sequence[Spelling]:
-        """What the word may stand for, as far as that can be told; nothing if it cannot."""
+        """The possible values of the word; none if unknown."""
         if word.sure:
             return (Spelling(word.text),)
         quoted = len(word.text) > 1 and word.text[0] == word.text[-1] == '"'
@@ -111,7 +111,7 @@ _KNOWN = _COPIES | _OUTPUTS.keys() | frozenset({
 
 
 def replaced_by(command: ShellCommand, spell: Spell) -> Iterator[ReplacedFile]:
-    """The files that this command writes anew, if it runs as it stands there."""
+    """The files that this command overwrites if it runs unchanged."""
     program, words = command.program, command.words[1:]
     if program not in _KNOWN:
         return
@@ -165,7 +165,7 @@ def _of_program(program: str, words: tuple[Word, ...]) -> Iterator[_Move]:
 
 
 def _operands(words: Sequence[Word]) -> list[Word]:
-    """What is no option; behind `--` everything."""
+    """The words that are not options; after `--` all of them."""
     place = next((place for place, word in enumerate(words) if word.sure and word.text == "--"), len(words))
     return [*(word for word in words[:place] if not word.text.startswith("-") or word.text == "-"), *words[place + 1 :]]
 
@@ -269,7 +269,7 @@ _ONLY_SAID = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--(?:dry-run|just-print|recon)")
 
 
 def clears_away(command: ShellCommand) -> bool:
-    """Whether it runs a target that is named for deleting what was built: `make clean`, `npm run clean`."""
+    """Whether it runs a target whose name means deleting build products: `make clean`, `npm run clean`."""
     words = [word.text for word in command.words[1:]]
     is_setup = is_python(command.program) and words[:2] == ["setup.py", "clean"]
     if command.program not in _RUNNERS and not is_setup:

@@ -98,7 +98,7 @@ def is_interpreter(program: str) -> bool:
 
 
 def effects(command: ShellCommand) -> list[tuple[str, bool]]:
-    """What it does, as labels; True for what is not to be run unasked even in a sandbox."""
+    """Its effects, as labels; True if it needs approval even in a sandbox."""
     program, words = command.program, [word.text for word in command.words[1:]]
     found: list[tuple[str, bool]] = []
     first = next((word for word in words if not word.startswith("-")), "")

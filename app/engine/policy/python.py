@@ -84,7 +84,7 @@ _INSTALLERS = frozenset({"pip", "conda", "mamba", "micromamba", "uv"})
 
 
 def read_python(source: str) -> SourceFacts:
-    """What can be told of a cell; never raises, whatever the text is."""
+    """The reading of a cell; never raises, whatever the text is."""
     if len(source) > LONGEST_SOURCE:
         return SourceFacts(unread=(Unread(TOO_LONG, 1),))
     tree = _parse(source)
@@ -104,7 +104,7 @@ def read_python(source: str) -> SourceFacts:
 
 
 def add_inline_python(reading: SourceFacts) -> SourceFacts:
-    """With what can be told of the Python that its shell commands are given."""
+    """Adds the reading of the Python that its shell commands run."""
     if not reading.inline:
         return reading
     found = (shift_lines(read_python(one.text), one.line - 1) for one in reading.inline[:MANY_TEXTS])
@@ -114,7 +114,7 @@ def add_inline_python(reading: SourceFacts) -> SourceFacts:
 def _parse(source: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python says of odd escapes is for whoever runs it
+            warnings.simplefilter("ignore")  # Python's warnings about odd escapes belong to the run
             return ast.parse(source)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None  # the last two: nested more deeply than Python itself reads
@@ -132,7 +132,7 @@ def _wrong_line(source: str) -> int:
     return 1
 
 
-# -- what is not Python -------------------------------------------------------------------------------
+# -- text that is not Python --------------------------------------------------------------------------------
 
 
 def _automatic(source: str, is_python: bool) -> magics.Magic | None:
@@ -230,12 +230,12 @@ def _of_tree(tree: ast.Module, source: str) -> SourceFacts:
 
 
 def _mentions(nodes: list[ast.AST], aliases: Aliases) -> SourceFacts:
-    """The names that stand in the source without being called there: who has a function can call it later."""
+    """The names used in the source without a call: whoever has a function can call it later."""
     spoken_for: set[int] = set()
     names: dict[str, int] = {}
     handovers: list[Handover] = []
     risks: list[Risk] = []
-    for node in nodes:  # whoever holds a node comes before it
+    for node in nodes:  # a parent comes before its children
         match node:
             case ast.Call(func=called):
                 spoken_for.add(id(called))
@@ -363,7 +363,7 @@ def _read_process_start(node: ast.Call, name: str, line: int) -> Iterator[Source
 
 
 def _given_words(node: ast.Call, first: ast.expr | None, line: int) -> SourceFacts:
-    """`subprocess.run(["rm", path])`: words one by one, as far as they stand there."""
+    """`subprocess.run(["rm", path])`: words one by one, as far as they are literal."""
     match first:
         case ast.expr() if (text := constant_text(first)) is not None:
             words = [word for word in node.args if isinstance(word, ast.Constant) and isinstance(word.value, str)]
@@ -391,5 +391,5 @@ def _command(words: list[Word], line: int) -> SourceFacts:
 
 
 def read_and_move(text: str, line: int) -> SourceFacts:
-    """A shell command that stands in this line."""
+    """A shell command in this line."""
     return shift_lines(read_shell(text), line - 1)

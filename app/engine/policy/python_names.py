@@ -1,6 +1,6 @@
-"""What a name in Python source is the name of: imports, aliases, constant `getattr`, modules by their names as text.
+"""What a name in Python source refers to: imports, aliases, constant `getattr`, modules by their names as text.
 
-Text and paths that stand there in parts are put together: `"a" + "b"`, `Path("a") / "b"`, `os.path.join("a", "b")`.
+Constant texts and paths are joined: `"a" + "b"`, `Path("a") / "b"`, `os.path.join("a", "b")`.
 """
 
 import ast

@@ -49,7 +49,7 @@ _STEPS = 10_000
 
 
 class PathValues:
-    """The texts that the names of a source are given, as far as they are spelled."""
+    """The texts assigned to the names of a source, as far as they are constant."""
 
     def __init__(self, nodes: list[ast.AST], aliases: Aliases) -> None:
         self.aliases = aliases
@@ -97,7 +97,7 @@ class PathValues:
                 self._give(target, items)
 
     def spell(self, node: ast.expr, depth: int = 0) -> Sequence[Spelling]:
-        """The paths that the expression may stand for, as far as that can be told; nothing if it cannot."""
+        """The paths that the expression may be; none if unknown."""
         self._steps -= 1
         if depth > _DEPTH or self._steps < 0:
             return ()
@@ -106,7 +106,7 @@ class PathValues:
         match node:
             case ast.Name(id=name):
                 if name not in self._spelled:
-                    self._spelled[name] = ()  # of itself it says nothing
+                    self._spelled[name] = ()  # a name that refers to itself has no value
                     found = (one for value in self._given.get(name, ()) for one in self.spell(value, depth + 1))
                     self._spelled[name] = tuple(dict.fromkeys(islice(found, SPELLINGS)))
                 return self._spelled[name]

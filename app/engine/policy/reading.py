@@ -1,4 +1,4 @@
-"""What can be told of a source before it runs. A reading informs: it may make a decision stricter, never milder."""
+"""What we know of a source before it runs. A reading informs: it can make a decision stricter, never milder."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Word(NamedTuple):
 
     text: str
     sure: bool = True
-    """False where only the run tells what stands there (`$x`, `{a,b}`); `text` is the source of the word then."""
+    """False if the text is known only at run time (`$x`, `{a,b}`); `text` is then the source of the word."""
 
 
 class ShellCommand(NamedTuple):
@@ -37,23 +37,23 @@ class ShellCommand(NamedTuple):
 
 
 class PathUse(NamedTuple):
-    """A path that stands in the source."""
+    """A path in the source."""
 
     path: str
     line: int
     writes: bool = False
     """Whether it is written, as far as can be seen."""
     whole: bool = False
-    """Whether nothing that stood in it before is left: it is a file of the source's own."""
+    """Whether nothing of the earlier content remains: the file is the source's own."""
 
 
 class ReplacedFile(NamedTuple):
-    """A file that is written anew: what stood in it before is gone, if it was there."""
+    """A file that is overwritten: its earlier content, if any, is gone."""
 
     path: str
     line: int
     pattern: bool = False
-    """`*`, `?` and `[…]` in the path, and in that of the source, stand for names of files."""
+    """`*`, `?` and `[…]` in the path, and in the path of the source, are wildcards for file names."""
     source: str = ""
     """What is copied or moved there, "" if nothing is: in a folder it keeps its name."""
     tree: bool = False
@@ -69,7 +69,7 @@ class NameUse(NamedTuple):
     line: int
     called: bool = False
     used: bool = False
-    """It stands there as a value, and may be called elsewhere."""
+    """It is used as a value, and may be called elsewhere."""
 
 
 class Handover(NamedTuple):
@@ -79,8 +79,8 @@ class Handover(NamedTuple):
     """What runs it: `make`, `awk`, `exec`."""
     line: int
     key: str = ""
-    """What is remembered once a person approved it: the program where it runs what stands in files (`make`), else all
-    of its words. Without one it counts only where what a rule denies is mentioned."""
+    """What an approval remembers: the program if it runs code from files (`make`), else all of its words. Empty: it
+    matters only for rules that deny."""
 
 
 class InlineSource(NamedTuple):
@@ -141,7 +141,7 @@ class SourceFacts(NamedTuple):
 
 
 def shift_lines(reading: SourceFacts, lines: int) -> SourceFacts:
-    """The same reading of a source that begins so many lines further down."""
+    """The same reading for a source that begins this many lines further down."""
     return reading._replace(
         commands=tuple(item._replace(line=item.line + lines) for item in reading.commands),
         places=tuple(item._replace(line=item.line + lines) for item in reading.places),

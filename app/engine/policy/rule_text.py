@@ -179,7 +179,7 @@ def _example(rule: Rule, example: str) -> SourceFacts:
 
 
 def _lines_of_headers(text: str, count: int) -> list[int]:
-    """The line of each `[[rule]]`; zeros if they cannot be told (one may stand in a text)."""
+    """The line of each `[[rule]]`; zeros if unknown (one may be inside a string)."""
     lines = [text.count("\n", 0, found.start()) + 1 for found in _HEADER.finditer(text)]
     return lines if len(lines) == count else [0] * count
 

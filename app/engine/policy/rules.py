@@ -1,4 +1,4 @@
-"""Rules: what a person or an administrator says about commands, code and files beforehand.
+"""Rules of a user or an administrator for commands, code and files.
 
     deny = ["Shell(rm *)", "Python(shutil.rmtree)", "Edit(.git/**)"]      # in permissions.toml
 
@@ -10,8 +10,8 @@
     match = ["git status -s"]                                           # verified when the file is read
     not_match = ["git -c core.pager=sh log"]
 
-`Shell(git log *)` is the short form: words one by one, `*` as the last word stands for any more words, elsewhere for
-one; within a word for any characters. This module says what a rule means; `decide.py`, which one counts.
+`Shell(git log *)` is the short form: words one by one; `*` as the last word matches any further words, elsewhere one
+word, within a word any characters. This module says what a rule means; `decide.py`, which rule wins.
 """
 
 import re
@@ -44,14 +44,14 @@ class WrongRule(ValueError):
 
 
 class Rule(NamedTuple):
-    """One rule as it is compared."""
+    """One rule, parsed into the parts that are compared with code."""
 
     tool: RuleKind
     verdict: Effect
     text: str
-    """The short form, as it is shown."""
+    """The short form, for display."""
     words: tuple[tuple[str, ...], ...] = ()
-    """Shell: for each word the texts that may stand there, with `*` and `?` for any characters."""
+    """Shell: for each word the texts that match, with `*` and `?` for any characters."""
     open: bool = False
     """Shell: more words may follow."""
     pattern: str = ""
@@ -59,7 +59,7 @@ class Rule(NamedTuple):
     sandboxed: bool = False
     """Counts only where a sandbox that was tried is around what runs."""
     unchecked: bool = False
-    """Shell: whoever wrote it takes its `*` for what it says, whatever the program does with such words."""
+    """Shell: its author takes responsibility for its `*`, whatever the program does with such words."""
     origin: Origin = "user"
     place: str = ""
     """File and line."""
@@ -75,12 +75,12 @@ class Rule(NamedTuple):
 
     @property
     def wild(self) -> bool:
-        """Shell: whether a `*` or `?` stands for words, or for a part of one."""
+        """Shell: whether a `*` or `?` matches words, or a part of one."""
         return self.open or any(_WILD.search(choice) for choices in self.words for choice in choices)
 
     @property
     def name(self) -> str:
-        """As it is told: the short form and where it stands."""
+        """For display: the short form and its file."""
         return f"{self.text} ({self.place})" if self.place else self.text
 
 
@@ -133,7 +133,7 @@ def command_rule(
     sandboxed: bool = False,
     unchecked: bool = False,
 ) -> Rule:
-    """A rule for shell commands, from its words or, for each, the words that may stand there."""
+    """A rule for shell commands, from its words or, for each word, its alternatives."""
     choices = [(word,) if isinstance(word, str) else tuple(word) for word in words]
     is_open = prefix or not choices or choices[-1] == ("*",)
     if choices and not prefix and is_open:
@@ -190,7 +190,7 @@ def _doubt(rule: Rule) -> str:
 
 
 MANY_SPELLINGS = 1_000
-"""Commands that one rule with lists of words may stand for."""
+"""Commands that one rule with lists of words may match."""
 
 _SAY_SO = (
     "spell the command out without a “*”, or write it as a [[rule]] with rule = "
@@ -233,8 +233,8 @@ def _may_hide(reading: SourceFacts, tool: RuleKind) -> bool:
 
 
 def _name_matches(pattern: str, name: str) -> bool:
-    """`requests.*` speaks of `requests` too, `shutil.rmtree` of whoever takes everything from `shutil`, and `os.remove`
-    of `pathlib.os.remove`, for a module has those that it imports itself, and of `os.remove.__call__`."""
+    """`requests.*` matches `requests` too, `shutil.rmtree` matches `from shutil import *`, and `os.remove` matches
+    `pathlib.os.remove`, for a module has the modules it imports, and `os.remove.__call__`."""
     if name.endswith(".*") and pattern.startswith(name[:-1]):
         return True
     tail = pattern.removesuffix(".*")
@@ -284,7 +284,7 @@ def mentions(rule: Rule, source: str) -> bool:
 
 
 def fixed_path(rule: Rule, base: Base) -> str:
-    """The folder or file that a rule for files speaks of, without what its signs stand for; absolute."""
+    """The folder or file of a rule for files, up to its first wildcard; absolute."""
     return base.absolute(_WILD.split(rule.pattern or "/**")[0] or ".")
 
 
@@ -318,13 +318,13 @@ def _hit_path(rule: Rule, reading: SourceFacts, base: Base) -> RuleMatch:
 
 
 def _path_pattern(path: str) -> str:
-    """`**` stands for any folders, `*` and `?` for what is within one name."""
+    """`**` matches any folders, `*` and `?` anything within one name."""
     made = re.escape(path).replace(r"/\*\*", "(?:/.*)?").replace(r"\*\*", ".*")
     return made.replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
 
 
 def covers(rule: Rule, command: ShellCommand) -> bool:
-    """Whether an allowing rule covers this command completely; the source it stands in is plain."""
+    """Whether an allowing rule covers this command completely; the source around it is plain."""
     if rule.everything:
         return True
     words = command.words

@@ -1,7 +1,7 @@
 """Which rules an "always" may make of a source: for the shell, prefixes of commands that are known to be harmless.
 
 A rule is offered only if it covers the source by itself. None is made of a program that takes another program or code
-as an argument, and none of anything that Python imports: what such a rule would let through cannot be told beforehand.
+as an argument, and none of a Python import: nobody can know what such a rule would allow.
 """
 
 from oi_tui.app.engine.policy.harmless import LONGEST_NAME, is_harmless, known_name

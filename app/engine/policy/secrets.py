@@ -1,4 +1,4 @@
-"""Names by which a path leads to something secret."""
+"""File and folder names that hold secrets."""
 
 import re
 

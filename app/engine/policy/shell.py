@@ -1,9 +1,9 @@
-"""Reads shell source with tree-sitter's grammar of bash: simple commands, redirections, and what cannot be known.
+"""Reads shell source with tree-sitter's grammar of bash: simple commands, redirections, and what is unknown.
 
-Two readers stand here. The grammar finds every command, wherever it hides; it serves labels and what denies or asks.
-The plain reader knows almost nothing: words, quotes without expansions, and five signs between commands. A rule can
-allow only what the plain reader understands completely and in the same words as the grammar; so a mistake of one of
-them asks a question too much, and does not allow anything.
+There are two readers. The grammar finds every command, however nested; labels and rules that deny or ask use it. The
+plain reader knows almost nothing: words, quotes without expansions, and five signs between commands. A rule can allow
+only what the plain reader understands completely and in the same words as the grammar; so a bug in one of them asks
+once too often and allows nothing.
 """
 
 import re
@@ -71,7 +71,7 @@ _LASTING = frozenset({
     *("local", "readonly", "unset", "ulimit", "umask", "wait", "test", "[", "compgen", "compopt", "shift", "fc"),
     *("history",),
 })  # fmt: skip
-"""Builtins after which the same words may mean something else. (What is not plain is taken to be so anyhow.)"""
+"""Builtins that may change the meaning of later words. (Anything not plain counts as one anyway.)"""
 
 _DECLARATIONS = frozenset({"declaration_command", "unset_command"})
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
@@ -86,7 +86,7 @@ _EVALUATES = frozenset({"test_command", "arithmetic_expansion", "subscript", "c_
 
 
 def read_shell(source: str, depth: int = 0) -> SourceFacts:
-    """What can be told of it; never raises, whatever the text is."""
+    """The reading of a source; never raises, whatever the text is."""
     if len(source) > LONGEST_SHELL:
         return SourceFacts(unread=(Unread(TOO_LONG, 1),), lasting=True)
     if bracket_depth(source) > NESTED:
@@ -137,7 +137,7 @@ class _Walk:
         """What is given to a command in the source itself (`<<END`), and where that begins."""
         self.lasting = False
         self._holds_text = False
-        """Whether a text stands there that a shell would run if it came to be read again: `'$(rm x)'`."""
+        """Whether a text there would run if a shell evaluated it again: `'$(rm x)'`."""
         stack = [tree.root_node]
         while stack:
             node = stack.pop()
@@ -245,7 +245,7 @@ class _Walk:
         return ShellCommand(words=tuple(words), line=line, variables=tuple(variables))
 
     def _declaration(self, node: Node) -> None:
-        """`export X=…`: a command of which the grammar makes something of its own."""
+        """`export X=…`: a command for which the grammar has its own node."""
         words = [Word(self._text(child), sure=child.type in ("word", "variable_name")) for child in node.children]
         if words:
             first = words[0]._replace(sure=True)

@@ -44,7 +44,7 @@ HELD_BACK = {
     "word": _ESCAPED,
     "string": _ESCAPED,
 }
-"""Texts that hold a substitution which is not one yet, by what they are to the grammar."""
+"""Substitutions that bash makes only when it evaluates the text again, by type of node."""
 
 
 @cache
@@ -61,7 +61,7 @@ def parse_shell(source: str) -> Tree | None:
         return _parser().parse(
             lambda offset, _: data[offset : offset + _PIECE], progress_callback=lambda *_: time.thread_time() > end
         )
-    except ValueError:  # it was stopped, and would go on there
+    except ValueError:  # it was stopped and would resume there
         _parser().reset()
         return None
 

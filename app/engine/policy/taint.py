@@ -16,7 +16,7 @@ _OF_THE_SYSTEM = ("/dev/", "/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/etc
 
 
 class Taint(NamedTuple):
-    """What a session has read so far, as far as that can be told from what ran."""
+    """What a session has read so far, as far as we know from the code that ran."""
 
     private: bool = False
     """A place of secrets."""
@@ -37,7 +37,7 @@ def taint_of(reading: SourceFacts, base: Base) -> Taint:
 
 
 def is_foreign(path: str, base: Base) -> bool:
-    """Whether this is a path that leads out of the workspace; of texts that are none, few look so."""
+    """Whether this path leads out of the workspace; few texts that are not paths look as if they did."""
     if not path.startswith(("/", "~", "..")) or "\n" in path or len(path) < 3:
         return False
     absolute = base.absolute(path)

@@ -13,9 +13,9 @@ from oi_tui.app.engine.text.excerpts import excerpt_of, excerpts, mime_of_pictur
 async def attach_files(
     prompt: Submit, folder: Path, kernels: KernelSource, *, named: bool
 ) -> tuple[tuple[str, ...], str]:
-    """The files of a prompt and what the model is told of them. KernelError if one of a server is missing.
+    """The files of a prompt and what the model reads of them. KernelError if one on a server is missing.
 
-    A file that is only `named`, not given with `@`, is looked into for a model on this machine alone.
+    A file that is only `named`, not given with `@`, is read only for a model on this machine.
     """
     files = prompt.files
     if named:
@@ -28,7 +28,7 @@ async def attach_files(
 
 
 async def attach_remote(paths: Iterable[str], kernels: KernelSource) -> tuple[tuple[str, ...], str]:
-    """The files, pictures as data: URLs too, and what the model is told. KernelError if one is missing."""
+    """The files, pictures as data: URLs too, and what the model reads. KernelError if one is missing."""
     names: list[str] = []
     told: list[str] = []
     for path in paths:

@@ -1,4 +1,4 @@
-"""What a front end is told that comes to a session which is open already, and what such a session does meanwhile."""
+"""What a front end gets when it joins an open session, and what that session does meanwhile."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 def work_state(transcript: Transcript, kernels: KernelSource, *, busy: bool) -> WorkState:
-    """What goes on in a session; `busy`: whether it has a job."""
+    """What a session is doing; `busy`: whether it has a job."""
     if transcript.pending_decision is not None:
         return "waiting for approval"
     if transcript.pending_input is not None:
@@ -27,16 +27,16 @@ def work_state(transcript: Transcript, kernels: KernelSource, *, busy: bool) -> 
 
 
 def has_content(transcript: Transcript) -> bool:
-    """Whether anything happened in it: notices alone are nothing to come back to."""
+    """Whether anything happened in it: notices alone do not count."""
     return any(not isinstance(block, NoticeBlock) for block in transcript.blocks)
 
 
 def late_batches(
     store: Store | None, session_id: str, unwritten: Iterable[AnyEvent] | None, transcript: Transcript
 ) -> Iterator[Batch]:
-    """A replay of what was before the session was opened, then what has happened since, as it was told to others.
+    """A replay of everything before the session was opened, then what has happened since, as other front ends got it.
 
-    Where that is not written down (`unwritten` is None), it is told as the blocks that came of it.
+    What is not in the store (`unwritten` is None) is sent as the resulting blocks.
     """
     events: Sequence[AnyEvent] = ()
     if store is not None and unwritten is not None:

@@ -50,9 +50,9 @@ class Engine:
         self._closed = False
 
     async def handle(self, verb: AnyVerb) -> None:
-        """Follow one verb; returns soon, what takes long goes on in a task.
+        """Follow one verb; returns soon, slow work continues in a task.
 
-        OiTuiError if there is no session to go on with; while one is open, the front end is told and that is all.
+        OiTuiError if no session can continue; while one is open, only the front end gets the error.
         """
         session = self._sessions.find(verb.session_id) if isinstance(verb, SessionVerb) else None
         try:
@@ -105,7 +105,7 @@ class Engine:
 
     @property
     def works(self) -> bool:
-        """Whether something goes on in a session that does not wait for a person."""
+        """Whether a session is doing something other than waiting for a person."""
         return any(session.state == "running" for session in self._sessions.open_ones)
 
     async def tell_again(self) -> None:
@@ -117,13 +117,13 @@ class Engine:
         await self._tell_draft()
 
     def keep_kernels(self) -> None:
-        """The front end is gone, and nobody quit: kernels on servers go on, for who resumes the sessions."""
+        """The front end is gone, and nobody quit: kernels on servers stay, for whoever resumes the sessions."""
         if not self._closed:
             for session in self._sessions.open_ones:
                 session.ties.keeps_kernels = True
 
     async def close(self) -> None:
-        """Break off what runs, write everything down, end kernels and model server. Idempotent."""
+        """Interrupt what runs, write everything down, end kernels and model server. Idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -172,7 +172,7 @@ class Engine:
     async def _try_sandbox(self, trial: Trial) -> None:
         try:
             found = await trial()
-        except OSError as error:  # no room for it: whether there is a sandbox shows when something is to run
+        except OSError as error:  # the disk is full: whether there is a sandbox shows when code runs
             _log.warning("the sandbox could not be tried: %s", error)
             return
         self._sandbox_fails = not found.works
@@ -214,12 +214,12 @@ async def _wait(ending: asyncio.Task[None] | None) -> None:
         if ending is not None:
             await ending
     except Exception:
-        # Boundary: a defect of ours; whoever waits for the end of that session has to be told all the same.
+        # Boundary: a bug of ours; whoever waits for the end of that session must still get an answer.
         _log.exception("a session could not be ended")
 
 
 def _not_open(verb: SessionVerb) -> Failed:
-    """What was meant for one session is done in no other."""
+    """A verb for one session is never followed in another."""
     return Failed(
         title="Not done: the session that this was meant for is not open any more.",
         hint="What was typed is below; it was not sent." if isinstance(verb, Submit) else "",

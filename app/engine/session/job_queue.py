@@ -9,7 +9,7 @@ from oi_tui.app.engine.core.verbs import Job, Submit
 
 
 class JobQueue:
-    """Jobs in their order. Whoever looks is told of the prompts that wait for another job to end."""
+    """Jobs in order. Reports the prompts that wait for another job to end."""
 
     def __init__(self, tell: Callable[[PromptsQueued], None]) -> None:
         self._tell = tell

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class KernelSwitch:
-    """Starts kernels anew, or elsewhere, and looks for what there is to choose from."""
+    """Restarts kernels, moves them elsewhere, and lists the choices."""
 
     def __init__(
         self,
@@ -42,16 +42,16 @@ class KernelSwitch:
         self._tell = tell
         self._install_time = install_time
         self._finding: dict[str, asyncio.Task[None]] = {}
-        """By the server that is asked; "" is this machine."""
+        """By server; "" is this machine."""
         self._saving: set[asyncio.Task[None]] = set()
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """What is under way, for whoever closes the session."""
+        """Running tasks, for whoever closes the session."""
         return [*self._finding.values(), *self._saving]
 
     def tell_states(self, *, moved: bool = False) -> None:
-        """How the kernels are doing: those that were started, and Python's where that is to be known before it starts:
-        it `moved`, it is on another machine, or code of the record would run again, perhaps in another place."""
+        """Report the state of the kernels that were started, and of Python if the user should know before it starts: it
+        `moved`, it is on another machine, or recorded code would run again, perhaps in another place."""
         kernels = self._kernels.started_kernels()
         if "python" in self._kernels.languages and not any(kernel.language == "python" for kernel in kernels):
             python = self._kernels.get("python")
@@ -62,7 +62,7 @@ class KernelSwitch:
             self._tell_kernel(kernel, kernel.state, kernel.place)
 
     async def begin(self, *, returns: bool) -> None:
-        """Find out what there is on a server; with `returns`, come back to the kernels that were left alive there."""
+        """Find out what a server offers; with `returns`, reconnect to the kernels left alive there."""
         try:
             left = self._kernels.left_alive() if returns else ()
         except OiTuiError as error:  # a list that cannot be read
@@ -137,7 +137,7 @@ class KernelSwitch:
             stop.cancel()
             await kernel.close()
             shell = self._kernels.get("shell")
-            self._tell_kernel(shell, shell.state)  # it was the installer's that was told last
+            self._tell_kernel(shell, shell.state)  # the last report was about the installer
         if block.state == "ok":
             await self.use(name)
         else:
@@ -165,7 +165,7 @@ class KernelSwitch:
             self._finding[server] = asyncio.create_task(self._find(server))
 
     def save(self, path: str, data: bytes) -> None:
-        """Make a file on the server on which code runs; how that went is told in a notice."""
+        """Create a file on the server where code runs; a notice reports the result."""
         saving = asyncio.create_task(self._save(path, data))
         self._saving.add(saving)
         saving.add_done_callback(self._saving.discard)

@@ -1,7 +1,7 @@
-"""Past sessions, for whoever looks through them: listed, searched, previewed, renamed, put away, exported.
+"""Past sessions: list, search, preview, rename, archive, export.
 
-All of it happens in one thread of its own with its own connection, so that neither a search through half a million
-messages nor the export of a long session keeps the open session waiting.
+All of it happens in one thread with its own connection, so neither a search through half a million messages nor the
+export of a long session delays the open session.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class Library:
         """The search that is answered once more when all sessions can be looked through."""
 
     def follow(self, verb: LibraryVerb) -> None:
-        """Answer this when what was asked before is answered."""
+        """Answer this once the earlier requests are answered."""
         if isinstance(verb, FindSessions):
             self._newest = verb
         if isinstance(verb, FindPrompts):
@@ -208,7 +208,7 @@ def _clip_block(block: Block) -> Block:
 
 
 def _preview_outputs(outputs: Sequence[Output]) -> tuple[Output, ...]:
-    """The beginning of what was printed; pictures and the like only when the session is open."""
+    """The beginning of the printed text; pictures and other forms only appear when the session is open."""
     for output in outputs:
         if isinstance(output, StreamOutput):
             return (StreamOutput(name=output.name, text=_cut(output.text, PREVIEW_OUTPUT)),)

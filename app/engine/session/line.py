@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class Line:
-    """A front end, as long as it is there. What is sent to one that is gone is dropped."""
+    """A connected front end. Anything sent after it is gone is dropped."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -40,13 +40,13 @@ class Line:
 
     async def send(self, reply: Reply) -> None:
         """Returns when so much was read that this fits into the connection's buffer."""
-        # A front end that is gone is noticed by whoever reads, which ends everything in order.
+        # The reader notices that a front end is gone and ends everything in order.
         with contextlib.suppress(ConnectionError):
             async with self._sending:
                 self._writer.write(encode_message(reply))
                 await self._writer.drain()
             if isinstance(reply, Failed) and reply.fatal:
-                self._writer.close()  # there is nothing more to say: whoever reads sees the end
+                self._writer.close()  # there is nothing more to send: the reader sees the end
 
     async def receive(self) -> bytes:
         """The next line, b"" when the front end is gone."""
@@ -57,8 +57,8 @@ class Line:
             return b""
 
     async def is_greeted(self) -> bool:
-        """Whether it speaks this version, after both greetings; if not, the front end was told and the line ends.
-        ProtocolError if it said something else."""
+        """Whether it speaks this version, after both greetings; if not, the front end gets the reason and the line
+        ends. ProtocolError if it sent something else."""
         await self.send(Hello(version=PROTOCOL_VERSION, program="oi-tui engine"))
         hello = decode_request(await self.receive())
         if isinstance(hello, Hello) and hello.version == PROTOCOL_VERSION:
@@ -87,11 +87,11 @@ class Line:
         self.hang_up()
 
     def hang_up(self) -> None:
-        """End it at once, whether the front end reads or not. What was sent before may be lost."""
+        """End it at once, whether the front end reads or not. Unread replies may be lost."""
         self._writer.transport.abort()
 
     async def close(self) -> None:
-        """End it when what was sent has gone out."""
+        """End it once everything is sent."""
         self._writer.close()
         with contextlib.suppress(ConnectionError):
             await self._writer.wait_closed()

@@ -33,7 +33,7 @@ class Listener:
 
     @classmethod
     async def open(cls, session_id: str, describe: Callable[[], Standing], welcome: Welcome) -> "Listener":
-        """OiTuiError if that cannot be. `describe` says how things stand, to whoever asks."""
+        """OiTuiError if it cannot listen. `describe` answers every request for the state."""
         listening, path = await asyncio.to_thread(listen_for, session_id)
         made = cls(session_id, path, describe, welcome)
         made._remover = _start_remover(path)

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class ModelSource(Protocol):
-    """Where models come from: names to models, what there is to choose from, downloads."""
+    """Where models come from: names to models, the choices, downloads."""
 
     def is_embedded(self, name: str) -> bool:
         """Whether a model of this name runs on this machine, as a part of oi-tui."""
@@ -43,8 +43,8 @@ class ModelSource(Protocol):
         elsewhere: ModelNames = tuple,
         check: bool = False,
     ) -> Model:
-        """The model of this name, ready to be asked; ModelError or LocalModelError if there is none, or (`check`) if it
-        lacks a key or a server. Those that are in use `elsewhere` go on as they are."""
+        """The model of this name, ready to use; ModelError or LocalModelError if there is none, or (`check`) if it
+        lacks a key or a server. Models in use `elsewhere` are not touched."""
         ...
 
     def can_open(self, name: str) -> bool:
@@ -56,7 +56,7 @@ class ModelSource(Protocol):
         ...
 
     async def find_models(self) -> ModelsFound:
-        """What there is to choose from."""
+        """The models to choose from."""
         ...
 
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class ModelSource(Protocol):
         ...
 
     async def close(self) -> None:
-        """End what was started."""
+        """End everything it started."""
         ...
 
 
@@ -152,7 +152,7 @@ class ModelSwitch:
         return self._models.is_embedded(self._session.transcript.model)
 
     def tasks(self) -> list[asyncio.Task[Any]]:
-        """What is under way, for whoever closes the session."""
+        """Running tasks, for whoever closes the session."""
         return [task for task in (self._opening, self._fetching, self._finding) if task is not None]
 
     async def wait_until_open(self) -> None:
@@ -188,7 +188,7 @@ class ModelSwitch:
     async def _open(self, verb: UseModel, *, remember: bool) -> str:
         """Why it could not be opened, "" if it is in use now."""
         try:
-            check = remember and self._in_use is not None  # else it is said when it is asked: there is none to keep
+            check = remember and self._in_use is not None  # else the first request reports it
             model = await self._models.open(
                 verb.name, verb.api_base, verb.api_key, elsewhere=self._elsewhere, check=check
             )
@@ -200,7 +200,7 @@ class ModelSwitch:
             self._stay()
             return error.title
         except Exception as error:
-            # Boundary: a defect in a library must leave a session that can be told another model.
+            # Boundary: after a bug in a library the user must still be able to choose another model.
             _log.exception("opening a model failed")
             title = f"The model {verb.name} could not be opened: {error!r}."
             self._session.notice("error", title, hint="Choose another one with /model.")

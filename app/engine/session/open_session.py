@@ -69,7 +69,7 @@ NO_FALLBACK = (
 )
 
 TELLING = 1.0
-"""Seconds that a front end has to be told of the end of a session, and that it is not written down."""
+"""Seconds a front end has to receive the end of a session, and the news that it is not saved."""
 
 GONE = "(The kernels are fresh: variables and imports of the code above are gone unless you run it again.)"
 """Told to the model with the first prompt after a session was resumed."""
@@ -88,8 +88,8 @@ class OpenSession:
         models_elsewhere: ModelNames = tuple,
         forked_from: "OpenSession | None" = None,
     ) -> None:
-        """`past` is the fold of what was before, None in a new session; it goes on from here. `broke` is told when a
-        task ends that must not end. A fork goes on in the kernels of the session that was left for it."""
+        """`past` is the fold of the stored events, None in a new session; it continues from here. `broke` is called
+        when a task that must not end ends. A fork takes over the kernels of the session left for it."""
         self.id = session_id
         self.send = address_replies(services.send, session_id)
         """Past everything that waits."""
@@ -139,7 +139,7 @@ class OpenSession:
         self._tasks: list[asyncio.Task[None]] = []
 
     def _observers(self) -> Iterator[Observer]:
-        """Who is told of an event, in this order: what must be on record is so before anybody can see it."""
+        """Who receives an event, in this order: it must be recorded before anybody can see it."""
         yield self._log.append
         yield self._outbox.put
         yield self.inspector.follow
@@ -151,7 +151,7 @@ class OpenSession:
     # -- from the beginning to the end -----------------------------------------------------------------
 
     def begin(self, model: Model | UseModel | None, notes: tuple[str, ...] = (), past: Sequence[AnyEvent] = ()) -> None:
-        """Say that it is open, and be ready for jobs. `notes` are said behind what was (`past`), for the person."""
+        """Announce that it is open, and accept jobs. `notes` follow the past events (`past`), for the user."""
         self._log.begin(self.id, past, note=self.session.notice, gave_up=self._report_unrecorded)
         opened = SessionOpened(
             session_id=self.id,
@@ -181,7 +181,7 @@ class OpenSession:
             self.session.choices.use_model(model)
 
     async def end(self, why: str) -> None:
-        """Break off what runs and write everything down; whatever fails on the way is logged."""
+        """Interrupt what runs and write everything down; failures on the way are logged."""
         titles = self._titles.close() if self._titles is not None else ()
         tasks = (*self._tasks, *self.chooser.tasks(), *self.kernel_switch.tasks(), *self.inspector.tasks(), *titles)
         self._tasks = []
@@ -217,7 +217,7 @@ class OpenSession:
         return any(isinstance(one, CodeBlock) and one.duration is not None for one in self.session.transcript.blocks)
 
     def _watch_task(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """A task that must not end by itself; if it does, the front end is told that the engine is of no use."""
+        """A task that must not end by itself; if it does, the front end learns that the engine is unusable."""
         task = asyncio.create_task(job)
         task.add_done_callback(self._on_task_end)
         return task
@@ -302,7 +302,7 @@ class OpenSession:
         session.interrupt(turn=verb.turn)
 
     async def _work(self) -> None:
-        await self.kernel_switch.begin(returns=self._resumed)  # what was left alive comes before everything else
+        await self.kernel_switch.begin(returns=self._resumed)  # kernels left alive come first
         while True:
             await self._do(await self._jobs.next_job())
 
@@ -357,7 +357,7 @@ class OpenSession:
             self.session.report(missing, "warning")
 
     async def _files(self, job: Submit) -> tuple[tuple[str, ...], str]:
-        """The files of a prompt and what the model is told of them."""
+        """The files of a prompt and what the model reads of them."""
         folder = Path(self._services.setup.cwd)
         files, context = await attach_files(job, folder, self.kernels, named=self.chooser.is_embedded)
         if not self.kernels.started_kernels() and self.has_run_code:
@@ -395,5 +395,5 @@ class OpenSession:
         return self._log.write()
 
     def _report_unrecorded(self, error: StoreError) -> None:
-        """The store failed: the session goes on without being written, and says so."""
+        """The store failed: the session continues without being saved, and says so."""
         self.session.report(error)

@@ -1,6 +1,6 @@
-"""Models that were used, each with its server and where its key was from: what the choice of a model begins with.
+"""Recently used models, each with its server and the source of its key: the top of the model picker.
 
-A key itself is never written down: only which variable of the environment it stood in, or that it was typed.
+A key itself is never written: only the name of its environment variable, or that it was typed.
 """
 
 import os
@@ -59,7 +59,7 @@ class KeyRing(dict[str, str]):
         self._references: dict[str, str] = {}
 
     def give(self, api_base: str, key: str) -> str:
-        """Keep a key, or what stands in the variable that is named (`$NAME`); the key itself, "" if there is none."""
+        """Keep a key, or the value of the named variable (`$NAME`); returns the key itself, "" if there is none."""
         if key.startswith("$"):
             self._references[api_base] = key
             key = self._environ.get(key[1:], "").strip()
@@ -121,7 +121,7 @@ def _offer(
 
 
 def _with_facts(offer: ModelOffer, embedded: ModelOffer | None) -> ModelOffer:
-    """What is known of an embedded model is told of a recent one as well."""
+    """Adds what is known of an embedded model to a recent one."""
     if embedded is None or embedded is offer:
         return offer
     word = "in use" if offer.current else "recent"

@@ -25,20 +25,20 @@ Trial = Callable[[], Awaitable[Availability]]
 
 
 class ClosableKernels(KernelSource, Protocol):
-    """The kernels of one session, and of the forks that go on in them."""
+    """The kernels of one session and of the forks that take them over."""
 
     async def close(self) -> None:
-        """End all of them for good."""
+        """End all of them permanently."""
         ...
 
 
 @dataclass
 class KernelTies:
-    """What kernels have to do with the session that they belong to: after a fork, the one that goes on in them."""
+    """How kernels relate to their session: after a fork, to the one that takes them over."""
 
     session_id: str = ""
     keeps_kernels: bool = False
-    """Whether kernels on servers go on when the session ends, because the front end was lost and nobody quit."""
+    """Whether kernels on servers stay when the session ends, because the front end was lost and nobody quit."""
     on_refusal: OnRefusal = lambda refusal: None
     """Told of what the sandbox did not let code reach."""
     has_embedded_model: Callable[[], bool] = lambda: False
@@ -51,7 +51,7 @@ MakeKernels = Callable[[KernelTies], ClosableKernels]
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """Made once for an engine, by whoever composes it."""
+    """Made once for an engine, by the composition root."""
 
     setup: Configure
     models: ModelSource

@@ -35,7 +35,7 @@ class Sessions:
     """Opens, forks and leaves one at a time; what each does meanwhile is not held up by that."""
 
     def __init__(self, services: Services, broke: Callable[[OpenSession, BaseException | None], None]) -> None:
-        """`broke` is told when a session can do no more work, because of a defect of ours."""
+        """`broke` is called when a session can do no more work, because of a bug of ours."""
         self._services = services
         self._broke = broke
         self._open: dict[str, OpenSession] = {}
@@ -60,8 +60,7 @@ class Sessions:
         return self._open.get(session_id)
 
     async def open(self, verb: Open) -> None:
-        """The session that was asked for; without `beside` the one that was opened last is left, and its kernels
-        end."""
+        """The requested session; without `beside` the one opened last is left, and its kernels end."""
         async with self._change():
             await self._begin_wanted(verb)
 
@@ -73,7 +72,8 @@ class Sessions:
             await self._fork(left, verb)
 
     def leave(self, session: OpenSession, why: str) -> asyncio.Task[None] | None:
-        """From here on this one is open no more; what is given back ends it. The others go on. None if it was left."""
+        """From now on this session is closed; the returned coroutine ends it. Other sessions continue. None if it was
+        left already."""
         if self._open.get(session.id) is not session:
             return None
         del self._open[session.id]
@@ -151,7 +151,7 @@ class Sessions:
             self._keep_claims()
 
     def _keep_claims(self) -> None:
-        """What is not open here any more, and has ended, others may open."""
+        """Release sessions that have ended here, so that others may open them."""
         self._services.claims.keep_only({*self._open, *self._leaving})
 
     def _end_kernels(self, kernels: ClosableKernels) -> None:
@@ -174,7 +174,7 @@ class Sessions:
         )
 
     async def _tell_ending(self, store: Store, session_id: str) -> None:
-        """Something to look at while all of it is read; what is wrong with it is said then."""
+        """Shows the end of a session at once while the rest is read; reading reports any defects."""
         try:
             transcript = fold_events(store.ending(session_id))
         except StoreError as error:
@@ -186,7 +186,7 @@ class Sessions:
             await asyncio.sleep(0)  # what did not go out at once
 
     def _create(self, parent: tuple[str, int] | None = None) -> str:
-        """The id of a new session; forked from another, it shares so many of its events."""
+        """The id of a new session; a fork shares this many events of its parent."""
         session_id, services = new_id(), self._services
         if services.store is not None:
             services.claims.take(session_id)
@@ -203,9 +203,9 @@ class Sessions:
         notes: tuple[str, ...] = (),
         forked_from: OpenSession | None = None,
     ) -> None:
-        """Go on with what was. The front end is told first: it folds the same events at the same time.
+        """Continue a stored session. The front end gets the events first: it folds them at the same time.
 
-        With `replay` it is told even if nothing was: another session was open before.
+        With `replay` it gets them even if there are none: another session was open before.
         """
         if replay:
             send = address_replies(self._services.send, session_id)
@@ -239,7 +239,7 @@ class Sessions:
         if not left.session.transcript.has(verb.block_id):
             raise StoreError("The session cannot be forked there: it has no such block.")
         if (error := left.write_down()) is not None:
-            raise error  # before anything is left: what is not there cannot be shared
+            raise error  # before any session is left: a missing session cannot be shared
         del self._open[left.id]
         self._forking.append(left)
         try:
@@ -279,7 +279,7 @@ class Sessions:
         return {session.session.transcript.model for session in others}
 
     def _first_model(self, transcript: Transcript) -> UseModel | None:
-        """What was asked for, else what the session used, else what was used last."""
+        """The requested model, else the one the session used, else the one used last."""
         services = self._services
         asked, key = services.setup.settings.model, services.setup.api_key
         first = last_model(transcript, key)

@@ -74,7 +74,7 @@ class Titles:
                 pass
 
     def close(self) -> list[asyncio.Task[None]]:
-        """Ask nothing any more; returns what is under way, for whoever closes the session."""
+        """Stop asking; returns the running tasks, for whoever closes the session."""
         self._closed = True
         return [self._asking] if self._asking is not None else []
 

@@ -24,7 +24,7 @@ Said = TypeVar("Said")
 _log = logging.getLogger(__name__)
 
 DEFAULT: Language = "python"
-"""Whose variables are told as long as nothing has run."""
+"""The kernel to list before anything has run."""
 
 NOT_ASKED: frozenset[Language] = frozenset({"shell"})
 """What has no variables to speak of; after a run of it those of the kernel before are still the ones to see."""
@@ -45,17 +45,17 @@ class ListingHistory:
     generation: int
     runs: int = 0
     asked: int = -1
-    """Number of the last listing that was asked for."""
+    """Number of the last requested listing."""
     listings: dict[int, Listing] = field(default_factory=dict)
 
     def write(self, number: int, listing: Listing) -> None:
-        """What there was after so many runs."""
+        """The variables after this many runs."""
         self.listings[number] = listing
         for old in [old for old in self.listings if old < self.runs - 1]:
             del self.listings[old]
 
     def names_before(self, number: int) -> tuple[str, ...]:
-        """Those there were before the last of so many runs, as far as known."""
+        """The names before the last of this many runs, as far as known."""
         before = self.listings.get(number - 1)
         return tuple(row.name for row in before.variables) if before is not None else ()
 
@@ -73,7 +73,7 @@ class VariableInspector:
         self._asking: set[asyncio.Future[Any]] = set()
 
     def tasks(self) -> list[asyncio.Future[Any]]:
-        """What is under way, for whoever closes the session."""
+        """Running tasks, for whoever closes the session."""
         return list(self._asking)
 
     def watch(self, on: bool) -> None:
@@ -96,7 +96,7 @@ class VariableInspector:
                 pass
 
     def peek(self, name: str) -> None:
-        """A longer look at one of the variables that were told last."""
+        """A longer look at one of the variables listed last."""
         language, kernel = self._language, self._kernel()
         told = partial(VariableSeen, language=language, name=name)
         asked = _askable(kernel)
@@ -137,7 +137,7 @@ class VariableInspector:
     # -- asking -------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Ask at once, tell when the answer comes; of two that are under way the newer one is told."""
+        """Ask at once and report the answer; of two requests at once only the newer one is reported."""
         language, kernel = self._language, self._kernel()
         asked = _askable(kernel)
         if isinstance(asked, str):

@@ -1,8 +1,7 @@
-"""The engine's end of the wire: one `Engine`, and the front ends that come to it, one at a time.
+"""The engine's end of the wire: one `Engine`, and its front ends, one at a time.
 
-`Exchange.serve` returns when the front end said `Close`, when it went away and the engine was not told to outlive it,
-or when nobody came back to a detached engine that had nothing to do. The session has been saved then, and the kernels
-have ended.
+`Exchange.serve` returns when the front end sent `Close`, when it went away and the engine should not outlive it, or
+when nobody reconnected to an idle detached engine. By then the session is saved and the kernels have ended.
 """
 
 import asyncio
@@ -36,7 +35,7 @@ LOOK = 30.0
 """Seconds between two looks at whether a detached engine still has something to do."""
 
 TELLING_OFF = 1.0
-"""Seconds that a front end has to be told that another one takes its place."""
+"""Seconds a front end has to receive the news that another one takes its place."""
 
 MakeEngine = Callable[[Configure, Send], Engine]
 
@@ -44,14 +43,15 @@ _log = logging.getLogger(__name__)
 
 
 class Exchange:
-    """Connects one engine with whoever is there. What it says while nobody is there is dropped: it is told again."""
+    """Connects one engine with the current front end. Replies without a front end are dropped: the next one gets them
+    in its replay."""
 
     def __init__(self, make: MakeEngine) -> None:
         self._make = make
         self._present: Line | None = None
         """The front end that is there."""
         self._told: Line | None = None
-        """The same, as soon as it has heard what was before."""
+        """The same, once it has received the past events."""
         self._followed: Line | None = None
         """Whose lines are read: one that detaches may still say what it has in mind."""
         self._engine: Engine | None = None
@@ -65,7 +65,7 @@ class Exchange:
 
     @property
     def outlives(self) -> bool:
-        """Whether the engine goes on without a front end: a hang-up is nothing to it."""
+        """Whether the engine runs on without a front end: it ignores a hang-up."""
         return self._outlives
 
     async def serve(self, first: Line) -> None:
@@ -86,20 +86,20 @@ class Exchange:
                 ends = await self._follow(self._engine, line, attached=True)
         finally:
             if self._engine is not None:
-                self._engine.keep_kernels()  # unless it was told to close, and has: then nobody quit
+                self._engine.keep_kernels()  # unless it received `Close` and has ended: then nobody quit
                 await self._engine.close()
             if self._listener is not None:
                 self._listener.close()
             await line.close()
 
     async def send(self, reply: Reply) -> None:
-        """Say this to whoever is there."""
+        """Send this to the current front end."""
         self._broken |= isinstance(reply, Failed) and reply.fatal
         if self._told is not None:
             await self._told.send(reply)
 
     async def _configure(self, line: Line) -> Engine | None:
-        """The engine, after both greetings; None (and the front end was told) if they do not fit."""
+        """The engine, after both greetings; None (and the front end got the reason) if they do not fit."""
         try:
             if not await line.is_greeted():
                 return None
@@ -159,7 +159,7 @@ class Exchange:
         await line.send(self._words_to_leaver(engine))
 
     async def _is_reachable(self, engine: Engine) -> bool:
-        """Whether whoever lost this engine can come back to it."""
+        """Whether a front end that lost this engine can reconnect."""
         try:
             await self._listen(engine)
         except OiTuiError as error:
@@ -180,7 +180,7 @@ class Exchange:
         self._listener = await Listener.open(current.id, self._standing, self._welcome)
 
     async def _next_line(self, engine: Engine) -> Line | None:
-        """The front end that comes next; None if none does, and nothing goes on any more."""
+        """The next front end; None if none comes and nothing runs any more."""
         limit = self._idle_limit
         rests_since = time.monotonic()
         while not self._broken:

@@ -1,7 +1,7 @@
-"""Which files others run or obey later, by their names and places: pure, no file is opened here.
+"""Files that other programs run or obey later, by name and place: pure, no file is opened here.
 
-A sandbox ends where such a file begins: what code wrote into a hook today, a person's own shell runs tomorrow. The
-list cannot be complete, for any program may be told to read anything; it holds what is run without a further thought.
+A sandbox ends at such a file: code writes a hook today, the user's own shell runs it tomorrow. The list cannot be
+complete, for any program can be made to read anything; it has the files that run without another question.
 """
 
 import stat
@@ -50,14 +50,14 @@ HEAD, CONFIGURED = "head", frozenset({"head", "config", "config.worktree", "comm
 """In small letters: what git obeys of a folder that it takes for a repository, whatever that is called."""
 
 PARTS = frozenset({"objects", "refs"})
-"""Folders, one of which makes a repository of it."""
+"""Folders that make a folder a repository."""
 
 SCRIPTED = "package.json"
 """Runs something if it names scripts."""
 
 
 def is_place(folder: str) -> bool:
-    """Whether everything in this folder (relative, `""` or with a `/` at its end) counts."""
+    """Whether everything in this folder (relative, `""` or with a `/` at the end) is such a file."""
     path = f"/{folder}"
     return path.endswith(GIT) or any(place in path for place in PLACES)
 

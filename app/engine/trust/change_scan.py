@@ -1,10 +1,10 @@
-"""What a run left behind in the folders it could write: files that others run later, outside of any sandbox.
+"""What a run left behind in the folders it could write: files that other programs run later, outside any sandbox.
 
-After each run the folders are walked in a thread, while the model is already being asked, and files that changed since
-the run began are told. A file's change time counts, which no program can set back; a folder that was renamed is known
-by the files that were not in it when it was looked at last. Clocks of file systems are coarse, so that what the run
-before left seems to be of this one: what was told of a file is told again only if it changed since. What a process that
-code left behind writes after the run is over is not found, nor is anything beyond the bounds of a walk, which is said.
+After each run a thread walks the folders, while the model is already working, and reports files that changed since the
+run began. It uses a file's change time, which no program can set back; a renamed folder shows by files that were not in
+it at the last walk. Clocks of file systems are coarse, so files of the previous run may seem to be of this one: a file
+is reported again only if it has changed since. Files that a background process writes after the run are not found, nor
+is anything beyond the limits of a walk, which the report says.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ LARGEST_PACKAGE = 1_000_000
 """Bytes of a package.json that is looked into."""
 
 SKIPPED = frozenset({"node_modules", "__pycache__", ".hg", ".svn", ".tox", ".nox", ".mypy_cache", ".ruff_cache"})
-"""Folders of which nothing is looked at: they are full of other people's programs."""
+"""Skipped folders: they are full of other people's programs."""
 
 COARSE = 10_000_000
 """Nanoseconds by which a file system's clock may be behind ours."""
@@ -70,7 +70,7 @@ LISTED = 200
 
 
 class FileStamp(NamedTuple):
-    """The state in which a file was when it was told of."""
+    """The state of a file when it was reported."""
 
     changed: int
     """Its change time, in nanoseconds of Unix time."""
@@ -93,7 +93,7 @@ class ScanResult(NamedTuple):
 
 @dataclass
 class _Walk:
-    """One walk, while it goes on."""
+    """One walk in progress."""
 
     since: int
     """Nanoseconds of Unix time."""
@@ -101,7 +101,7 @@ class _Walk:
     """When was looked last, 0 if never; what is older than that and not `known` came by renaming a folder."""
     known: frozenset[str]
     told: Mapping[str, FileStamp]
-    """What was told already, by name."""
+    """Files already reported, by name."""
     own: frozenset[str]
     end: float
     """When time is up, on the monotonic clock."""
@@ -121,19 +121,19 @@ class _Folder(NamedTuple):
 
     path: str
     name: str
-    """As it is told, with a `/` at its end; "" for the first folder."""
+    """The name in reports, with a `/` at the end; "" for the first folder."""
     moved: bool = False
     """It, or one above it, changed during the run: it may have had another name before."""
 
 
 class FolderScanner:
-    """Looks at folders, and remembers what was there. Its methods are for a thread, one at a time."""
+    """Scans folders and remembers their content. Its methods are for a thread, one at a time."""
 
     def __init__(
         self, roots: Sequence[Path], home: Path | None = None, *, own: Iterable[Path] = (), entries: int = ENTRIES
     ) -> None:
-        """`home` is given where code can write in it. Folders of our `own` are not looked at. At most so many
-        `entries` are looked at in one walk."""
+        """`home` is given if code can write in it. Our `own` folders are skipped. A walk looks at no more than
+        `entries` entries."""
         self._most = entries
         self._own = frozenset(os.path.realpath(folder) for folder in own)
         self._roots = tuple(roots)
@@ -145,8 +145,8 @@ class FolderScanner:
         self._looked = 0
 
     def look(self, since: float, *, told: bool = True) -> ScanResult:
-        """What has changed since this moment (Unix time in seconds), and is not known to the person from an earlier
-        look. What is not going to be `told` is not counted as known."""
+        """What has changed since this moment (Unix time in seconds) and was not reported before. If it will not be
+        `told`, it does not count as reported."""
         begun = time.time_ns()
         walk = _Walk(
             since=int(since * 1e9) - COARSE,
@@ -164,7 +164,7 @@ class FolderScanner:
         self._known = frozenset(walk.seen)
         if told:
             self._told = walk.marks
-        self._looked = begun if not walk.cut else 0  # of what was not seen nothing is known
+        self._looked = begun if not walk.cut else 0  # a folder that was not seen counts as unknown
         return ScanResult(walk.changed, tuple(sorted(walk.later)), walk.entries, walk.cut)
 
 
@@ -211,7 +211,7 @@ class ChangeScan:
 
 
 def describe_scan(left: ScanResult, *, sandboxed: bool) -> tuple[str, str]:
-    """Title and details of what the person is told about files that run later."""
+    """Title and details of the notice about files that run later."""
     names = [_spell_out(name) for name in left.later]
     shown = ", ".join(names[:SHOWN])
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
@@ -227,7 +227,7 @@ def _spell_out(name: str) -> str:
     text = text.replace("\n", "<U+000A>").replace("\t", "<U+0009>")
     text = text if len(text) <= 120 else f"{text[:60]}…{text[-59:]}"
     folder, _, last = name.rpartition("/")
-    # Nothing else makes a file of such a name one that runs later, but a place of which all is.
+    # Such a name runs later only in a folder where every file does.
     if last.lower() in CONFIGURED and not is_place(f"{folder}/"):
         return f"{text} (git takes its folder for a repository)"
     return text
@@ -344,7 +344,7 @@ def _has_changed(walk: _Walk, folder: str) -> bool:
     try:
         return _since(walk, os.lstat(folder).st_ctime_ns)
     except OSError:
-        return False  # it is gone, and with it what was in it
+        return False  # it is gone, with its content
 
 
 def _is_news(walk: _Walk, name: str, found: os.stat_result) -> bool:

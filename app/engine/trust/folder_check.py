@@ -24,11 +24,11 @@ OF_OTHERS = (
     *("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".cursor", ".claude", ".codex", ".mcp.json"),
     *(".env", ".envrc", ".vscode", ".devcontainer", ".git/hooks"),
 )
-"""What other programs obey in a folder. Nothing of it is read by this one, which is said where it is found."""
+"""What other programs obey in a folder. We read none of it, and say so where we find it."""
 
 
 class FolderContent(NamedTuple):
-    """What was found in a folder. `wrong` says why it cannot be trusted as it is."""
+    """The content of a folder. `wrong` says why it cannot be trusted in this state."""
 
     rules: tuple[Rule, ...] = ()
     wishes: FolderSettings = FolderSettings()
@@ -71,7 +71,7 @@ def try_sandbox(folder: Path, sandbox: SandboxSection, mode: SandboxMode) -> Ava
 def read_folder(folder: Path) -> FolderContent:
     """All that the folder would bring if it were trusted. Never raises; reads files, and loads what reads rules."""
     others = tuple(name for name in OF_OTHERS if _is_there(folder / name))
-    seen = folder_digests(folder)  # before it is read: what comes between the two is then not taken for what was shown
+    seen = folder_digests(folder)  # before reading: a change in between is then not taken for what the user saw
     try:
         rules, wishes = project_rules(folder, trusted=True), read_folder_settings(folder)
     except OiTuiError as error:

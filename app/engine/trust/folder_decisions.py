@@ -1,5 +1,5 @@
-"""What a person decided about folders: whether what stands in them counts, and whether code there does without a
-sandbox. Kept in a file of ours that code in a sandbox does not see.
+"""Decisions about folders: whether their rules and settings apply, and whether code there runs without a sandbox.
+Stored in a file of ours that code in a sandbox cannot see.
 
     [folder."/home/me/data"]
     trusted = true
@@ -36,7 +36,7 @@ class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     trusted: bool
     """Its own rules and settings count. If not: code reads only, and is asked about."""
     sandbox: SandboxMode | Literal[""] = ""
-    """What was chosen for this folder; "" leaves it to the settings."""
+    """The choice for this folder; "" leaves it to the settings."""
     decided: str = ""
     """The day."""
     rules: str = ""
@@ -45,7 +45,7 @@ class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The same of its settings."""
 
     def changed_files(self, folder: Path) -> tuple[str, ...]:
-        """Which of its files are not as they were trusted: `rules`, `settings`."""
+        """Which of its files have changed since they were trusted: `rules`, `settings`."""
         if not self.trusted:
             return ()
         then, now = FolderDigests(self.rules, self.settings), folder_digests(folder)

@@ -1,8 +1,8 @@
-"""What a folder brings along that counts if it is trusted, and what it can ask for: only ever something stricter.
+"""A folder's rules and settings, which apply if it is trusted, and can only be stricter.
 
-`.oi/permissions.toml` has rules (see `rule_files.py`), `.oi/config.toml` the few settings below. Who is sent the data,
-which key is used, and whether code runs unasked is never said by a project, trusted or not. A person trusts what was
-shown: of what came later, by `git pull` for example, nothing allows before it was looked at.
+`.oi/permissions.toml` has rules (see `rule_files.py`), `.oi/config.toml` the few settings below. A project, trusted or
+not, never decides where data goes, which key is used, or whether code runs without asking. Users trust what they saw:
+later changes, by `git pull` for example, allow nothing until somebody has looked at them.
 """
 
 import os
@@ -75,7 +75,7 @@ class FolderDigests(NamedTuple):
 
 
 def folder_digests(folder: Path) -> FolderDigests:
-    """What it brings along now. Never raises: what cannot be relied on is told by those who read it in earnest."""
+    """Digests of its rules and settings now. Never raises: the readers of the files report errors."""
     return FolderDigests(_file_digest(folder / PROJECT / RULES), _file_digest(folder / PROJECT / CONFIG))
 
 

@@ -79,8 +79,7 @@ def _search(data: bytes, name: bytes) -> IndexEntry | None:
 
 
 def _walk(data: bytes, count: int, names: frozenset[bytes], *, packed: bool) -> dict[bytes, IndexEntry]:
-    """All entries one after the other; in version 4, `packed`, each name is told by how it differs from the one
-    before."""
+    """All entries one after the other; in version 4, `packed`, each name is a difference from the one before."""
     walk = _walk_packed if packed else _walk_padded
     for oid in _OIDS:
         try:
@@ -105,7 +104,7 @@ def _walk_padded(data: bytes, count: int, oid: int) -> Iterator[tuple[int, bytes
         at += fixed + (2 if flags & _EXTENDED else 0)
         length = flags & _LENGTH
         end = at + length if length < _LENGTH else data.find(b"\0", at)
-        if end < at or data[end] != 0:  # one that stands for an entry of the other file has no name
+        if end < at or data[end] != 0:  # an entry that replaces one of the other file has no name
             raise WrongIndex("a name does not end")
         yield start, data[at:end]
         at = start + (end - start + 8) // 8 * 8
@@ -138,7 +137,7 @@ def _walk_packed(data: bytes, count: int, oid: int) -> Iterator[tuple[int, bytes
 
 
 def _entry(data: bytes, start: int, oid: int) -> tuple[IndexEntry | None, int]:
-    """What stands there, None if it is no entry; and its flags."""
+    """The entry there, None if it is none; and its flags."""
     ctime, ctime_ns, mtime, mtime_ns, _, inode, mode, _, _, size = _STAT.unpack_from(data, start)
     at = start + _STAT.size + oid
     flags = int.from_bytes(data[at : at + 2], "big")

@@ -1,7 +1,6 @@
-"""The files that rules stand in: the administrator's, the person's own, and a folder's. One that cannot be relied on
-stops the start.
+"""The files with rules: the administrator's, the user's own, and a folder's. An unreliable one stops the start.
 
-No rule of it is skipped and none is guessed: whoever wrote `deny` must be able to rely on it.
+No rule is skipped or guessed: the author of a `deny` must be able to rely on it.
 """
 
 import os
@@ -68,11 +67,11 @@ def read_rules(path: Path, origin: Origin, *, owner: int) -> tuple[Rule, ...]:
 
 
 def project_rules(cwd: Path, *, trusted: bool, seen: str | None = None) -> tuple[Rule, ...]:
-    """The rules that stand in the folder that is worked in.
+    """The rules of the working folder.
 
-    Of one that is not trusted, those that allow do not count; the others are kept whoever wrote them, for they can
-    only make it stricter. The same holds of a trusted one whose rules are not those that were `seen`, by their digest;
-    None takes them as they are, for somebody to look at.
+    In an untrusted folder, rules that allow are ignored; the others apply whoever wrote them, for they can only be
+    stricter. The same is true of a trusted folder whose rules have changed since they were `seen` (a digest); None
+    takes them as they are, to show them.
     """
     folder = cwd / PROJECT
     if folder.is_symlink():

@@ -56,7 +56,7 @@ class UnsavedWork:
         self._seconds, self._files, self._clock = seconds, files, clock
 
     def list_files(self, targets: Sequence[Target]) -> Sequence[str]:
-        """The files that the targets mean, be they there or not; without links."""
+        """The files these targets name, existing or not; without links."""
         try:
             return [path for _, path in self._expand(targets, self._clock() + self._seconds) if path]
         except (OSError, ValueError):  # a path that no system takes
@@ -178,8 +178,8 @@ def _told_folder(file: str) -> str:
 
 
 def _known_files(repository: _Repository, names: dict[bytes, str]) -> tuple[dict[bytes, IndexEntry], int]:
-    """What the index says of these, and when it was written, in nanoseconds; nothing of one that cannot be read. It may
-    be split in two files, of which the second holds what did not change for long."""
+    """What the index says of these, and when it was written, in nanoseconds; nothing if it cannot be read. It may be
+    split in two files; the second has the entries that have not changed for long."""
     index = os.path.join(repository.data, "index")
     entries: dict[bytes, IndexEntry] = {}
     try:

@@ -1,1 +1,1 @@
-"""What was decided and run, in a file that shows whether it was changed afterwards. See README.md beside this file."""
+"""The audit log: decisions and runs, in a file that shows later changes. See README.md in this folder."""

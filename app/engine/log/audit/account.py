@@ -1,4 +1,4 @@
-"""The records of an audit log in words, one line each. What was text of others is cleaned by whoever shows it."""
+"""The records of an audit log in words, one line each. Text from outside is raw: sanitise it before showing it."""
 
 from typing import assert_never
 
@@ -42,7 +42,7 @@ ENDS = {"interrupting": "interrupted by the person", "restarting": "restarted by
 
 
 def in_words(record: AnyRecord) -> str:
-    """One line. Which source it speaks of is said by the first digits of its hash."""
+    """One line. The first digits of its hash name the source."""
     match record:
         case SessionBegan():
             return _join(
@@ -101,7 +101,7 @@ def in_words(record: AnyRecord) -> str:
 
 
 def verdict_in_words(verdict: LogReport) -> list[str]:
-    """What was found of one file: a line of summary, and one for each finding."""
+    """The findings about one file: a summary line, and one line for each finding."""
     lines = f"{verdict.lines} {plural(verdict.lines, 'line')}"
     state = "intact" if verdict.intact else "NOT AS IT WAS WRITTEN"
     tail = f"the last {verdict.unsealed} not sealed yet" if verdict.unsealed else ""

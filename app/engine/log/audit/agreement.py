@@ -21,14 +21,14 @@ class _Said(NamedTuple):
     what: str
     """Tool or language."""
     source: str
-    """Digest, of a decision that of what was proposed."""
+    """Digest; of a decision, the digest of the proposed source."""
     by: tuple[str, ...]
     """Whose code it is; of a decision its verdict, who made it, and the digest of the source that it was made about."""
 
 
 def disagreements(log: bytes, events: Iterable[AnyEvent]) -> Iterator[Finding]:
-    """The runs and decisions of a log of which the session says something else now. A block that is not there says
-    nothing: it may have been left behind by a fork, or never been written down."""
+    """The runs and decisions of a log that contradict the session. A missing block is no contradiction: a fork may have
+    left it behind, or it may never have been saved."""
     runs: dict[str, set[_Said]] = {}
     decisions: dict[str, set[_Said]] = {}
     transcript = Transcript()

@@ -81,7 +81,7 @@ class AuditHook:
             return
         late = not self._running
         self.auditor.note_refusals(self._ran, refusals, late=late)
-        # Not from here: what happened is told before what is noted about it.
+        # Later: the event itself must arrive before the notice about it.
         asyncio.get_running_loop().call_soon(self._say, *refusals.describe(late=late))
 
     def _say(self, title: str, hint: str, details: str) -> None:
@@ -114,7 +114,7 @@ class AuditTrail:
     clock: Callable[[], float] = time.time
 
     def begin(self, session_id: str, note: Note, after: AuditHook | None = None) -> AuditHook:
-        """A session is opened; it goes on in the kernels of the one `after` which it comes."""
+        """A session is opened; if it takes over kernels, `after` is the hook of the session that had them."""
         auditor = Auditor(self.folder, self.surroundings, session_id, redactor=self.redactor, clock=self.clock)
         watch = self.make_watch() if after is None else after.watch
         return AuditHook(auditor, watch, note, sandboxed=self.sandboxed)

@@ -1,7 +1,7 @@
-"""Writes the audit log of one session, and lets nothing run that it could not write down before.
+"""Writes the audit log of one session, and lets nothing run before it is recorded.
 
-What cannot be written while nothing is about to run waits in memory: a full disk must not end a conversation. A log is
-begun with the first thing worth one; whoever only looks around leaves none.
+While nothing is about to run, a record that cannot be written waits in memory: a full disk must not end a conversation.
+The log starts with the first record worth keeping; a session where nothing happens leaves none.
 """
 
 import contextlib
@@ -67,7 +67,7 @@ class Auditor:
         self._waiting: list[LogBody] = []
         self._uncounted = 0
         """Records that did not even find room to wait."""
-        # Before any kernel starts, because a sandbox can hide only what is there. If it fails, that is told by `admit`.
+        # Before any kernel starts, because a sandbox can hide only existing files. `admit` reports a failure.
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
@@ -146,7 +146,7 @@ class Auditor:
         self._waiting.append(LogBody(at=self._clock(), session=self._session, withheld=withheld, record=record))
 
     def _try(self, *, seal: bool) -> None:
-        """Write what waits, if that can be done; if not, it is told when something is about to run."""
+        """Write what waits, if possible; a failure is reported when code is about to run."""
         try:
             self._write(seal=seal)
         except AuditError as error:
@@ -173,7 +173,7 @@ class Auditor:
         return msgspec.structs.replace(body, record=began)
 
     def _say(self, text: str) -> str:
-        """Text as it may stand in the log: secrets withheld, of bounded length, nothing that UTF-8 has no place for."""
+        """Text for the log: without secrets, of bounded length, valid UTF-8."""
         if self._redactor is not None:
             text, names = self._redactor.redact(text)
             self._withheld += len(names)

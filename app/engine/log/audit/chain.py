@@ -1,10 +1,10 @@
-"""A file of lines each of which names the one before by its hash, so that none of them can be changed for itself.
+"""A file of lines in which each line has the hash of the one before, so that no line can be changed alone.
 
 A line is a JSON object that begins with `seq`, its number in the file from 1 on, and `prev`, the SHA-256 of the line
-before it; what else is in it is the business of `log.py`. Lines are only ever added at the end, under a lock of the
-file: two processes may write to one of them. A line that was cut off (the power failed, the disk was full) is left as
-it is and closed by the next one. To go on with a file, its end is read and no more: the last line says which one it
-is; whether that is true is for `verify` to find out. Several hosts on one network file system are not catered for.
+before it; `log.py` defines the rest. Lines are only ever added at the end, under a lock of the file: two processes may
+write to one of them. A truncated line (power failure, full disk) stays, and the next line closes it. To append, only
+the end of the file is read: the last line has its number, which `verify` checks. Several hosts on one network file
+system are not supported.
 """
 
 import fcntl
@@ -41,7 +41,7 @@ class ChainLink(NamedTuple):
 
 
 class ChainState(NamedTuple):
-    """In what state a file was found by whoever is about to add to it."""
+    """The state of a file, for a writer that is about to append."""
 
     last: ChainLink
     """The last line, which the next one names. One without an end counts as a line."""
@@ -52,10 +52,10 @@ class ChainState(NamedTuple):
 
 
 Sync = Callable[[int], None]
-"""Returns when what was written to a descriptor is on disk."""
+"""Returns when everything written to a descriptor is on disk."""
 
 Read = Callable[[int, int, int], bytes]
-"""Bytes of a descriptor: at most so many, from here on."""
+"""Bytes of a descriptor: at most this many, from this offset."""
 
 Compose = Callable[[ChainState], Sequence[bytes]]
 """What to add, as JSON objects that are not empty."""
@@ -94,7 +94,7 @@ class ChainFile:
         self._last = first
         """The last line that has an end."""
         self._torn = b""
-        """What stands behind it."""
+        """The bytes after it."""
         self._replaced = False
         """Another file has taken the place of the one that was open."""
 
@@ -110,7 +110,7 @@ class ChainFile:
                     lines.append(line + b"\n")
                 data = b"\n" * bool(state.torn) + b"".join(lines)
                 written = os.write(descriptor, data)
-                if written < len(data):  # what was written of it is found as a torn line by the next one
+                if written < len(data):  # the next reader finds the written part as a torn line
                     raise AuditError(f"The audit log {self.path} could not be written: the disk is full.", hint=HINT)
                 self._size, self._last, self._torn = self._size + written, last, b""
                 return last

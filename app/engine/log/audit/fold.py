@@ -96,7 +96,7 @@ class AuditFold:
         self._say = say
         self._approval: ApprovalMode = "ask"
         self._settings: tuple[str, ApprovalMode, str] = ("", "ask", "")
-        """Model, approval mode and server, as they were written down last."""
+        """Model, approval mode and server, as last recorded."""
         self._actions: dict[str, _Known] = {}
         self._run: _Run | None = None
         self._generations: dict[Language, int] = {}
@@ -155,7 +155,7 @@ class AuditFold:
         return RefusalsWereCounted(block_id=block_id, count=refusals.total, hosts=hosts, late=late)
 
     def refuse(self) -> None:
-        """What was about to begin does not."""
+        """A run that was about to start does not."""
         self._run = None
 
     def leave(self, now: float) -> RunEnded | None:
@@ -215,7 +215,7 @@ class AuditFold:
         )
 
     def begin(self, event: ExecutionStarted, block: ActionBlock, now: float) -> RunBegan:
-        """The record of a run that is about to begin: of what its kernel is about to be given, not of what was told."""
+        """The record of a run that is about to start: the source its kernel gets, not the one in the events."""
         known, where = self._action(event.block_id), self._where
         # Tools run in the engine's process, whatever the kernels run in; and some kernels on another machine.
         if isinstance(block, CallBlock) or event.elsewhere:

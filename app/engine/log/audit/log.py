@@ -1,10 +1,10 @@
-"""The audit log of one session, and the file that remembers how far each of them went.
+"""The audit log of one session, and the file with the newest line of each log.
 
     audit/2026-11-22-SESSION.jsonl      one line a record, chained
-    audit/heads.jsonl                   one line each time something of some log had to be on disk, chained too
+    audit/heads.jsonl                   one line for each sync of any log, chained too
 
-A chain alone does not notice that its end was cut off: the heads do. Each opening of a session names the newest head,
-so that the heads cannot be cut off either without that being seen in the logs of other sessions.
+A chain alone does not show that its end is missing: the heads do. Each opening of a session names the newest head, so
+missing heads show in the logs of other sessions.
 """
 
 import os
@@ -71,7 +71,7 @@ class AuditLog:
         self._heads.close()
 
     def _faults(self, state: ChainState, make: type[Made]) -> list[Made]:
-        """What has to be said before anything else about the state of a file."""
+        """Records about the state of a file, written before anything else."""
         found: list[WriteWasInterrupted | LinesWereLost] = []
         if state.torn:
             found.append(WriteWasInterrupted(characters=state.torn))

@@ -1,7 +1,7 @@
-"""What stands in the audit log, as values. A record says what was done and by whose leave, never what it was about.
+"""The records of the audit log, as values. A record says what was done and who approved it, not what it was about.
 
-Sources are named by their SHA-256 and their block: the text is in the session, from which a person can delete it, and a
-secret in it is in one place only. What is text here (reasons, rules, names of files) has gone through the redaction.
+A source is named by its SHA-256 and its block: the text is in the session, where the user can delete it, so a secret in
+it is in one place only. Texts in records (reasons, rules, file names) are redacted.
 """
 
 import msgspec
@@ -11,13 +11,13 @@ from oi_tui.app.engine.core.values import ApprovalMode, Language, Level, Value
 
 
 class Surroundings(Value, frozen=True, kw_only=True):
-    """What holds for all that is run in a session, as far as it is known beforehand."""
+    """What applies to everything that runs in a session, as far as known beforehand."""
 
     cwd: str
     sandbox: str
     """`read-only`, `workspace-write`, `danger-full-access` (which is none)."""
     proof: str = ""
-    """What has to be shown before a kernel counts as started; "" where nothing is."""
+    """What the sandbox must prove before a kernel counts as started; "" without a sandbox."""
     profile_sha256: str = ""
     """Digest of all that the sandbox allows."""
     network: str = "full"
@@ -58,7 +58,7 @@ class DecisionWasMade(Record, frozen=True, kw_only=True, tag=True):
     block_id: str
     language: Language = ""
     tool: str = ""
-    """Of a call; of code, the language is told."""
+    """Of a call; for code, `language` says it."""
     sha256: str
     """Of the source that was decided about, edited where the person edited it."""
     verdict: Verdict
@@ -71,7 +71,7 @@ class DecisionWasMade(Record, frozen=True, kw_only=True, tag=True):
     why: str = ""
     """Why the person was asked, beyond the mode."""
     labels: tuple[str, ...] = ()
-    """The risks that the person was told of."""
+    """The risks shown to the user."""
     proposed_sha256: str = ""
     """Of what the model had proposed, where the person edited it."""
 
@@ -101,7 +101,7 @@ class RunBegan(Record, frozen=True, kw_only=True, tag=True):
 
 
 class RunWasRefused(Record, frozen=True, kw_only=True, tag=True):
-    """What was about to run did not, because that could not be written down; written when it could be again."""
+    """A run did not start because it could not be recorded; written as soon as that is possible again."""
 
     block_id: str
     language: Language = ""
@@ -153,7 +153,7 @@ class NetworkWasRefused(Record, frozen=True, kw_only=True, tag=True):
     block_id: str
     """Of what runs, or ran last."""
     host: str
-    """With its port; of what is no host, what was asked for."""
+    """With its port; if it is no host, the raw request."""
     why: str
 
 
@@ -165,7 +165,7 @@ class RefusalsWereCounted(Record, frozen=True, kw_only=True, tag=True):
     hosts: tuple[tuple[str, int], ...] = ()
     """Each with how often; not all of them need be named."""
     late: bool = False
-    """The run had ended when this was asked for: it left something behind that goes on."""
+    """The run had ended when this was requested: it left a process behind."""
 
 
 class KernelBegan(Record, frozen=True, kw_only=True, tag=True):
@@ -222,11 +222,11 @@ class NoticeWasGiven(Record, frozen=True, kw_only=True, tag=True):
 
 
 class ConversationWasCleared(Record, frozen=True, kw_only=True, tag=True):
-    """The model knows nothing of what was before; grants are void."""
+    """The model forgets everything before this; grants are void."""
 
 
 class WriteWasInterrupted(Record, frozen=True, kw_only=True, tag=True):
-    """The line before this one has no end: whoever wrote it was ended, or the disk was full."""
+    """The line before this one is incomplete: its writer was killed, or the disk was full."""
 
     characters: int
 

@@ -46,7 +46,7 @@ class Refusals:
         return self._counts[name] == 1
 
     def describe(self, *, late: bool = False) -> tuple[str, str, str]:
-        """Title, hint and details of what the person is told. `late`: the run had ended when it asked."""
+        """Title, hint and details for the user. `late`: the run had ended at the time of the request."""
         said = [f"{_host_text(name)}{_times(count)}" for name, count in self._counts.items()]
         more = len(said) - SHOWN
         hosts = ", ".join(said[:SHOWN]) + (f" and {more}{' or more' * bool(self.unnamed)} others" if more > 0 else "")

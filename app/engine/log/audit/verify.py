@@ -1,8 +1,8 @@
-"""Whether a log is as it was written: a pure look at its lines and at the heads that were kept of it.
+"""Whether a log is unchanged: a pure look at its lines and at the heads kept of it.
 
-What can be found: any line that was changed, taken out, put in or moved; an end that was cut off or written anew, as
-far as a head knows of it; a log that is gone. What cannot: that somebody who owns the account wrote all files anew, as
-if it had always been so. Nothing on this machine could tell; a copy elsewhere could.
+It finds any line that was changed, removed, inserted or moved; an end that was cut off or rewritten, if a head knows
+it; a missing log. It cannot find that the owner of the account rewrote all files consistently. Nothing on this machine
+could; a copy elsewhere could.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 
 
 class LogReport(NamedTuple):
-    """What was found of one file."""
+    """The findings about one file."""
 
     name: str
     lines: int
@@ -46,7 +46,7 @@ class LogReport(NamedTuple):
 
     @property
     def intact(self) -> bool:
-        """Nothing was changed, as far as that can be told."""
+        """Nothing was changed, as far as this machine can know."""
         return all(finding.innocent for finding in self.findings)
 
 
@@ -171,7 +171,7 @@ def _place(line: _Line, number: int, said: int, before: ChainLink, found: Sequen
 
 
 def _against(links: Sequence[ChainLink], seals: Sequence[ChainLink], who: str) -> list[Finding]:
-    """What was kept elsewhere, compared with the lines there are."""
+    """The heads kept elsewhere, compared with the lines in this file."""
     found: dict[int, Finding] = {}
     beyond = max((seal.seq for seal in seals), default=0)
     if beyond > len(links):

@@ -1,8 +1,7 @@
-"""The file: JSON lines, the first of which says what it is; each other one says when something happened, and what.
+"""The file format: JSON lines. The first line describes the recording; each other line is one happening with its time.
 
-It is the log of a session, with the times of its events and nothing merged, and beside it what the session was given:
-the person's words and decisions, the deltas of the model. Secrets that are known are withheld, and what was typed where
-a password was asked for is not in it.
+It holds the session's events with their times, nothing merged, and the session's input: the user's words and decisions,
+the deltas of the model. Known secrets are withheld, and text typed at a password prompt is not in it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -58,7 +57,7 @@ class ModelSaid(Value, frozen=True, kw_only=True, tag=True):
 
 
 class ModelFailed(Value, frozen=True, kw_only=True, tag=True):
-    """The model raised an error instead of going on with its answer."""
+    """The model raised an error instead of continuing its answer."""
 
     kind: ModelErrorKind
     title: str
@@ -100,7 +99,7 @@ class RecordingLine(Value, frozen=True, kw_only=True):
 
 
 class _AnyLine(Value, frozen=True, kw_only=True):
-    """A line as it may stand in a file."""
+    """Any line of a file."""
 
     at: float
     what: Happening | _Redundant
@@ -113,7 +112,7 @@ class Recording(Value, frozen=True, kw_only=True):
     lines: tuple[RecordingLine, ...]
 
     def batches(self) -> Iterator[tuple[float, Told]]:
-        """What a front end was told, and when: in batches, as an engine tells it."""
+        """The batches a front end received, with their times."""
         begun: float | None = None
         events: list[AnyEvent] = []
         batch = Told(events=())
@@ -131,7 +130,7 @@ class Recording(Value, frozen=True, kw_only=True):
             yield begun, msgspec.structs.replace(batch, events=tuple(coalesce(events)))
 
     def events(self) -> Iterator[AnyEvent]:
-        """Those that make up the session, from the last time that it was told anew."""
+        """The events of the session, from the last replay on."""
         told = [what for _, what in self.batches()]
         begin = max((number for number, what in enumerate(told) if what.replay and not what.further), default=0)
         for what in told[begin:]:
@@ -139,7 +138,7 @@ class Recording(Value, frozen=True, kw_only=True):
 
 
 def _is_at_once(batch: Told, told: Told, seconds: float, count: int) -> bool:
-    """Whether a batch of so many events, begun so long before, goes on with what was told now."""
+    """Whether this reply belongs to a batch of `count` events that began `seconds` ago."""
     if told.replay != batch.replay or count >= REPLAYED:
         return False
     return told.further if told.replay else seconds < FRAME
@@ -174,7 +173,7 @@ def _header(line: bytes, path: Path) -> Header:
 
 
 def _require_sense(recording: Recording, path: Path) -> None:
-    """Whoever plays it folds it, and says when it was made: what then goes wrong is said before."""
+    """Fold it once: a defect is reported before the replay starts."""
     try:
         datetime.fromtimestamp(recording.header.created).astimezone()
         transcript = Transcript()
@@ -183,7 +182,7 @@ def _require_sense(recording: Recording, path: Path) -> None:
                 transcript = Transcript()
             extend(transcript, told.events)
     except (ValueError, OverflowError, OSError) as error:
-        raise StoreError(f"{path} was made at no time that there is.", details=str(error)) from error
+        raise StoreError(f"{path} has an impossible date.", details=str(error)) from error
     except StoreError as error:
         raise StoreError(f"{path}: the events of this recording make no sense.", details=error.details) from error
 

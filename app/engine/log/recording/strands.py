@@ -1,7 +1,7 @@
-"""Text that came in pieces, without its secrets: one may begin in a piece and end in another.
+"""Removes secrets from text in pieces: a secret may begin in one piece and end in another.
 
-Pieces that follow each other are looked at as one text, and each gets back what is left of its own part. Which pieces
-those are is told by their strand: the answer of a model, a block of the session, one of its streams.
+Consecutive pieces are read as one text, and each gets back the rest of its own part. Pieces belong together if their
+strand is the same: the answer of a model, a block of the session, one of its streams.
 """
 
 from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ class Strands:
 
 
 def _strand(piece: Happening, answer: int) -> Strand | None:
-    """What the piece goes on with; None for what is whole. An end with a gap before it goes on with nothing."""
+    """The strand of a piece; None if the piece is complete. An end after a gap has none."""
     match piece:
         case ModelSaid(delta=TextDelta()):
             return ("model", answer)

@@ -51,7 +51,7 @@ class Tape:
         self._strands = Strands(redactor)
         self._held: list[tuple[float, Happening] | None] = []
         self._open: set[str] = set()
-        """What goes on: the answer of the model, and ids of blocks."""
+        """Open strands: the answer of the model, and ids of blocks."""
         self._redone: dict[str, str] = {}
         """Short texts that were looked at already: each line has the same few names in it."""
         self._tails: dict[tuple[str, str], int] = {}
@@ -83,7 +83,7 @@ class Tape:
         """So did this; of events one at a time."""
         match what:
             case ModelBegan() | Asked():
-                self._settle()  # what follows goes on with nothing of before
+                self._settle()  # the next line continues none of the earlier strands
                 if isinstance(what, ModelBegan):
                     self._open.add(_MODEL)
             case Told(events=(event,)):
@@ -124,7 +124,7 @@ class Tape:
                 pass
 
     def _settle(self) -> None:
-        """Write what is held, if nothing of it goes on."""
+        """Write the held pieces if none of their strands is open."""
         if self._open:
             return
         held = [line for line in self._held if line is not None]

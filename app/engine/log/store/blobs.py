@@ -27,7 +27,7 @@ WHOLES = "outputs"
 
 
 class Blob(Value, frozen=True, kw_only=True):
-    """A file that stands for one form of an output."""
+    """A file with one form of an output."""
 
     digest: str
     """SHA-256 in hexadecimal digits."""
@@ -68,7 +68,7 @@ class Blobs:
         return (_with_data(event, kept), blobs) if blobs else (event, {})
 
     def put_back(self, event: AnyEvent, blobs: dict[str, Blob], missed: Callable[[str, Blob], None]) -> AnyEvent:
-        """The event as it was. `missed` is told of each form whose file is no more; a word stands in its place."""
+        """The event with its outputs. A placeholder replaces a form whose file is gone; `missed` is called."""
         if not isinstance(event, OutputAdded | OutputUpdated) or not isinstance(event.output, RichOutput):
             return event
         data = dict(event.output.data)
@@ -85,7 +85,7 @@ class Blobs:
         return _with_data(event, data)
 
     def missing(self, missed: list[str]) -> NoticeAdded:
-        """What the person is told of forms that `put_back` missed."""
+        """The notice about forms that `put_back` missed."""
         what = "One large output" if len(missed) == 1 else f"{len(missed)} large outputs"
         return NoticeAdded(
             block_id=new_id(),

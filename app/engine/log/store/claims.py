@@ -1,7 +1,7 @@
-"""Which sessions are open, and by whom: two programs that go on with one session would spoil its log for each other.
+"""Which sessions are open, and in which process: two programs writing to one session would corrupt its log.
 
-A claim is a lock on a small file of its own, which the system lets go of when its holder dies, however it dies. It is
-never the database that is locked here: whoever closes a descriptor of that file drops the locks that SQLite has on it.
+A claim is a lock on a small file of its own, which the system releases when its holder dies, however it dies. The
+database file is never locked here: closing any descriptor of that file drops the locks SQLite has on it.
 """
 
 import fcntl
@@ -48,19 +48,19 @@ class Claims:
         return cls(database.parent / "open")
 
     def take(self, session_id: str, patience: float = 0.0) -> None:
-        """Nobody else goes on with it from here on; SessionOpenElsewhere if, after so many seconds, somebody does."""
+        """Nobody else can continue it from now on; SessionOpenElsewhere if somebody has it after this many seconds."""
         if session_id not in self._held:
             self._held[session_id] = self._descriptor(session_id, patience)
 
     def keep_only(self, session_ids: Collection[str] = ()) -> None:
-        """Let go of all but these; others may go on with them."""
+        """Release all but these; others may continue the rest."""
         for left in [held for held in self._held if held not in session_ids]:
             descriptor = self._held.pop(left)
             if descriptor is not None:
                 _give_up(self._path(left), descriptor)
 
     def require_free(self, session_id: str, patience: float = CLAIM_PATIENCE) -> None:
-        """SessionOpenElsewhere if, after so many seconds, somebody else still has it open."""
+        """SessionOpenElsewhere if somebody still has it open after this many seconds."""
         if session_id in self._held or not self._path(session_id).exists():
             return
         descriptor = self._descriptor(session_id, patience)

@@ -115,7 +115,7 @@ class Digest:
         self.texts: list[FoundText] = []
         self.merged: list[Merged] = []
         self.cleared = False
-        """Whether what was said before is forgotten."""
+        """Whether the earlier conversation is forgotten."""
         self._prose: dict[str, _Growing] = {}
         self._thoughts: dict[str, _Growing] = {}
         self._code: dict[str, _Growing] = {}
@@ -168,7 +168,7 @@ class Digest:
                 pass
 
     def take_texts(self) -> tuple[list[FoundText], list[Merged], bool]:
-        """What was found since this was last asked: texts, merged rows, whether earlier texts are forgotten."""
+        """The changes since the last call: texts, merged rows, whether earlier texts are forgotten."""
         found = self.texts, self.merged, self.cleared
         self.texts, self.merged, self.cleared = [], [], False
         return found
@@ -260,7 +260,7 @@ class Digest:
         self._runs.clear()
 
     def _settle(self, seq: int, at: float) -> None:
-        """What was begun and never ended is over."""
+        """Everything begun and never ended is over."""
         for block_id in tuple(self._prose):
             self._end_prose(block_id, seq, at)
         for block_id in tuple(self._thoughts):

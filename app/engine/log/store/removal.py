@@ -19,7 +19,7 @@ class RemovedSession(NamedTuple):
     """What a session that is gone leaves to be looked after."""
 
     heirs: list[str]
-    """Sessions that have got what they shared with it, and are to be looked through again."""
+    """Sessions that received the events they shared with it, and need a new index."""
     digests: list[str]
     """Its large outputs; another session may have the same."""
     wholes: list[str]
@@ -27,7 +27,7 @@ class RemovedSession(NamedTuple):
 
 
 class Removal:
-    """Takes sessions out for good."""
+    """Removes sessions permanently, and hands shared events to their forks."""
 
     def __init__(self, db: Database, blobs: Blobs, shares: Shares) -> None:
         self._db = db

@@ -76,7 +76,7 @@ class SessionRow(NamedTuple):
 
 
 def looked_up_to(seq: int) -> int:
-    """What stands in `indexed` while there is more to look at."""
+    """The value of `indexed` while events remain to be indexed."""
     return -2 - seq
 
 

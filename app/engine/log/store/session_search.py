@@ -6,13 +6,13 @@ from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.log.store.store import Store
 
 CANDIDATES = 8
-"""Sessions that are told where several could be meant."""
+"""Candidates that an error lists at most."""
 
 
 def find_session(store: Store, text: str) -> str:
-    """The one session that is meant: its id, the beginning of it, or words that stand in no other.
+    """The session this text names: an id, the beginning of one, or words that occur in no other session.
 
-    A title in which the words stand is preferred. StoreError, which names the candidates, if several are meant.
+    A match in the title wins. StoreError, which lists the candidates, if there are several.
     """
     if not text.strip():
         raise _several(store, "Which session?", [record.id for record in store.sessions(limit=CANDIDATES)])

@@ -16,7 +16,7 @@ SharedPart = tuple[str, int]
 
 
 class Shares:
-    """Who has what in common. Whoever changes something opens the step (`Database.writing`)."""
+    """Which sessions share which events. Callers that change something open the transaction (`Database.writing`)."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

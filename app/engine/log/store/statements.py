@@ -1,9 +1,8 @@
-"""Every word of SQL. Elsewhere there are names for it.
+"""All SQL; other modules use the names.
 
-One row of `events` is one event; `seq` grows within a session and may have gaps (pieces that were merged) and values
-below 1 (what was shared with a session that is gone). `texts` is what a search looks through, `search` its index,
-which holds no text of its own. `id` in both says what the text is and when it was written (see `words`), so that the
-newest of a kind come first without sorting.
+One row of `events` is one event; `seq` grows within a session and may have gaps (merged pieces) and values below 1
+(events shared with a session that is gone). A search reads `texts`; `search` is its index, without text. `id` in both
+encodes the kind and time of the text (see `words`), so the newest of a kind come first without sorting.
 """
 
 from typing import Final
@@ -46,7 +45,7 @@ SCHEMA_2 = (
     "CREATE INDEX sessions_base ON sessions(base_id) WHERE base_id IS NOT NULL",
     "CREATE INDEX sessions_parent ON sessions(parent_id) WHERE parent_id IS NOT NULL",
     "CREATE INDEX sessions_deleted ON sessions(deleted) WHERE deleted > 0",
-    "ALTER TABLE events ADD COLUMN blobs TEXT",  # mime type -> file, for what is not in the event itself
+    "ALTER TABLE events ADD COLUMN blobs TEXT",  # mime type -> file, for outputs stored outside the event
     """
     CREATE TABLE blob_uses (
         digest TEXT NOT NULL, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
@@ -85,7 +84,7 @@ SCHEMA_2 = (
 )
 
 MIGRATIONS: Final = (SCHEMA_1, SCHEMA_2)
-"""Statements that lead from each schema to the next; `PRAGMA user_version` counts them."""
+"""Statements that migrate each schema to the next; `PRAGMA user_version` counts them."""
 
 BEGIN: Final = "BEGIN IMMEDIATE"
 COMMIT: Final = "COMMIT"
@@ -210,7 +209,7 @@ FORGET_SEARCH: Final = (
     " SELECT (4 << 44) + row_number() OVER (ORDER BY active), id, '', 0, title FROM sessions WHERE title <> ''",
     "UPDATE sessions SET indexed = -1",
 )
-"""An index that is damaged begins anew; the texts come back from the events."""
+"""Rebuild a damaged index from nothing; its texts are read again from the events."""
 
 # -- facts
 

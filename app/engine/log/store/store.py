@@ -1,8 +1,8 @@
-"""Sessions on disk, as the rest of the program knows them.
+"""The public interface to the sessions on disk.
 
 Events are committed as they are appended (WAL, synchronous=FULL), so whatever ends the process, everything up to the
-last append is there. What the list shows and what a search finds is kept in the same step. Two processes may work on
-one file. Values know nothing of row ids.
+last append is there. The list and the search index change in the same transaction. Two processes may work on one file.
+Values know nothing of row ids.
 """
 
 import time
@@ -36,7 +36,7 @@ STEP = 500
 """Events that one step of upkeep looks through, and as many more as belong to what is half open by then."""
 
 LONG, ENDING = 10_000, 300
-"""Events, about, from which on a session is long, and those at its end that are read first."""
+"""From about LONG events on, a session is long: its last ENDING events are read first."""
 
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _list_decoder: msgspec.json.Decoder[list[AnyEvent]] = msgspec.json.Decoder(list[AnyEvent])
@@ -136,7 +136,7 @@ class Store:
         archived: bool | None = None,
         deleted: bool | None = None,
     ) -> SessionRecord:
-        """Change what is not None. An empty title makes room for one that is made."""
+        """Change every field that is not None. An empty title lets the model make one."""
         with self._db.writing():
             row = self._row(session_id)
             if title is not None:
@@ -152,7 +152,7 @@ class Store:
         return row.record
 
     def remove(self, session_id: str, *, deleted_before: float | None = None) -> None:
-        """For good. Sessions that were forked from it keep what they shared; files that nobody has go.
+        """Permanently. Forks keep the events they shared; files nobody uses are deleted.
 
         With `deleted_before` (a time) only if it is still deleted, and was by then.
         """
@@ -279,7 +279,7 @@ class Store:
         self._reading = (session_id, last, digest)
 
     def _keep(self, row: SessionRow, digest: Digest, totals: Totals, indexed: int) -> None:
-        """Write down what was read off the events."""
+        """Write down the summary of the events."""
         texts, merged, cleared = digest.take_texts()
         if cleared:
             self._texts.forget(row.id)
@@ -329,7 +329,7 @@ class Store:
 
 
 def _decode(session_id: str, rows: list[tuple[Any, ...]], blobs: Blobs, missed: list[str]) -> list[AnyEvent]:
-    """Events with their large outputs; `missed` gets what is not there of these."""
+    """Events with their large outputs; `missed` collects the missing ones."""
     try:
         events = _list_decoder.decode(f"[{','.join(row[0] for row in rows)}]")
         for place, (_, stored) in enumerate(rows):

@@ -28,7 +28,8 @@ class Match(NamedTuple):
 
 
 class Texts:
-    """Prompts, answers, code, outputs and titles. Whoever changes something opens the step (`Database.writing`)."""
+    """Prompts, answers, code, outputs and titles. Callers that change something open the transaction
+    (`Database.writing`)."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -25,7 +25,8 @@ QUERY_LIMIT, WORDS_LIMIT = 1_000, 20
 """Characters and words of a query; what is beyond is not looked at."""
 
 INDEXED_BEGINNING = 4
-"""Letters: the index knows all beginnings of up to so many; a longer one costs a look at each word that begins so."""
+"""Letters: the index has all prefixes of up to this length; a longer prefix needs a look at each word that begins with
+it."""
 
 BEFORE, AROUND = 30, 140
 """Characters of a snippet before what matched, and in all."""
@@ -60,7 +61,7 @@ class Query(NamedTuple):
 
     @property
     def costly(self) -> bool:
-        """Whether a long beginning of a word has to be looked for."""
+        """Whether it searches for a long prefix."""
         return self.growing and len(self.terms[-1][-1]) > INDEXED_BEGINNING
 
     @property
