@@ -3,6 +3,7 @@
 from rich.style import Style
 
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock, RerunState
+from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
 from oi_tui.app.engine.text.words import describe_progress, duration, quantity
 from oi_tui.widgets.timeline.console import ConsoleStream, note
@@ -198,7 +199,8 @@ class Code:
                 words.append((block.ending.describe(), ink.error if block.state == "died" else ink.warning))
             case "refused":
                 reason = spaced_line(block.refusal)
-                words.append((f"refused: {reason}" if reason else "refused", ink.warning))
+                verdict = "sent back" if reason.startswith(SYNTAX_ERROR) else "refused"
+                words.append((f"{verdict}: {reason}" if reason else verdict, ink.warning))
             case "interrupted":
                 words.append(("interrupted", ink.warning))
             case "cut":

@@ -24,6 +24,7 @@ from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import install_note, run_hints
 from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
+from oi_tui.app.engine.agent.syntax_check import SyntaxCheck
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
@@ -101,6 +102,7 @@ class Session:
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
         self._clock, self._seal = clock, seal
         self._guard = RepeatGuard(settings.max_repeats)
+        self._syntax = SyntaxCheck()
         self._halt = Halt()
         self._dialogue = Dialogue(
             self.transcript,
@@ -171,6 +173,9 @@ class Session:
         block = self._action(block_id)
         if self._obstacle(block):
             self._skip(block_id)
+            return None
+        if self.decisions.mode != "never" and (error := self._syntax.objection(block, self._runners.place(block))):
+            self.emit(decision_event(block, "skip", "rule", reason=error))
             return None
         if (ruling := await self._halt.result(partial(self.decisions.rule, block))) is None:
             self._skip(block_id)

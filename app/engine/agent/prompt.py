@@ -27,6 +27,7 @@ from oi_tui.app.engine.core.blocks import (
     UserBlock,
 )
 from oi_tui.app.engine.core.chat_model import ChatMessage, ToolCall
+from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.mime import UNTRUSTED, pictures, report
 from oi_tui.app.engine.text.safe import safe_text
@@ -166,7 +167,7 @@ class _Teller:
             results = "\n\n".join(
                 self._result(code, f"{what} ({UNTRUSTED}):\n") for code, what in zip(fenced, which, strict=True)
             )
-            failed = any(code.state == "error" for code in fenced)
+            failed = any(code.state == "error" or code.refusal.startswith(SYNTAX_ERROR) for code in fenced)
             yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else NEXT}", images=shown)
         elif shown:
             yield ChatMessage(role="user", text="The pictures that the code made:", images=shown)

@@ -66,6 +66,13 @@ class Runners:
         except KernelError:
             return False
 
+    def place(self, block: ActionBlock) -> str:
+        """What it would run in now, "" where that is not known."""
+        try:
+            return self.get(block).place
+        except KernelError:
+            return ""
+
     def next_generation(self, block: ActionBlock) -> int:
         """Generation of the kernel or tool that would run this now."""
         if isinstance(block, CallBlock):

@@ -26,6 +26,9 @@ or one of the loop (an earlier block of the same answer failed or was refused)."
 NOBODY = "there is nobody to approve it"
 """How the reason of a refusal begins where a person would have been asked, and none is there."""
 
+SYNTAX_ERROR = "syntax error, "
+"""How the reason of a refusal begins where the code has one and nobody was asked; the model answers again."""
+
 ExecutionStatus = Literal["ok", "error", "interrupted", "died"]
 
 RerunOutcome = Literal["same", "differs", "error", "interrupted", "died", "refused"]
