@@ -9,9 +9,10 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from textual.app import App
+if TYPE_CHECKING:
+    from textual.app import App
 
 TIME_LIMIT = 2.0
 """Seconds that the program may take; some stay and serve the clipboard, and have detached themselves by then."""
@@ -34,7 +35,7 @@ def native_command(environ: Mapping[str, str] = os.environ) -> list[str] | None:
     return next((command for command in candidates if shutil.which(command[0], path=path)), None)
 
 
-async def copy(app: App[Any], text: str, environ: Mapping[str, str] = os.environ) -> str:
+async def copy(app: "App[Any]", text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Put the text into the clipboard; returns "" or, in plain words, why the desktop's own program did not take it."""
     app.copy_to_clipboard(text)
     command = native_command(environ)

@@ -2,7 +2,7 @@
 
 import click
 
-SUBCOMMANDS = ("attach", "audit", "help", "kernels", "models", "replay", "sessions", "trust")
+SUBCOMMANDS = ("attach", "audit", "doctor", "help", "kernels", "models", "replay", "sessions", "trust")
 
 
 def subcommand(name: str) -> click.Command | None:
@@ -16,6 +16,10 @@ def subcommand(name: str) -> click.Command | None:
             from oi_tui.app.subcommands.audit import audit
 
             return audit
+        case "doctor":
+            from oi_tui.app.subcommands.doctor import doctor
+
+            return doctor
         case "help":
             from oi_tui.app.subcommands.help import print_guide
 
