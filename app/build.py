@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import credential_store
+from oi_tui.app.engine.files.written_files import find_written_files
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.kernels.remote.living import living_kernels
@@ -86,6 +88,7 @@ def make_engine(
             policy=policy,
             redactor=redactor,
             look=UnsavedWork(),
+            find_written=partial(find_written_files, setup.cwd),
             hooks=engine_hooks(),
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,

@@ -19,6 +19,7 @@ from oi_tui.app.engine.core.events import (
     DecisionRequested,
     ExecutionFinished,
     ExecutionStarted,
+    FilesWritten,
     InputRequested,
     OutputAdded,
     OutputDropped,
@@ -33,7 +34,7 @@ from oi_tui.app.engine.core.events import (
     SecretsWithheld,
     SessionOpened,
 )
-from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput
+from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput, WrittenFiles
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.formats.export import export_session
 from oi_tui.app.engine.log.recording.form import read_recording
@@ -69,6 +70,7 @@ def strays(block_id: str) -> list[AnyEvent]:
         InputRequested(block_id=block_id, request_id="i", prompt="?"),
         SecretsWithheld(block_id=block_id, names=("KEY",)),
         ExecutionFinished(block_id=block_id, status="ok", duration=0.1),
+        FilesWritten(block_id=block_id, written=WrittenFiles()),
         RerunStarted(block_id=block_id, generation=1),
         RerunFinished(block_id=block_id, outcome="same"),
     ]

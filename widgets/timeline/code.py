@@ -4,7 +4,8 @@ from rich.style import Style
 
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock, RerunState
 from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
-from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput, WrittenFiles
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import describe_progress, duration, quantity
 from oi_tui.widgets.timeline.console import ConsoleStream, note
 from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
@@ -17,6 +18,9 @@ from oi_tui.widgets.timeline.wrap import TextRun, crop
 
 HEADER = 1
 """Rows above the source."""
+
+NAMED = 2
+"""Files that a run wrote of which the line about it has the names."""
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -192,6 +196,8 @@ class Code:
             words.append((f"{quantity(len(block.withheld), 'secret')} withheld", ink.info))
         if block.exit_code:
             words.append((f"exit code {block.exit_code}", ink.error))
+        if block.written is not None and block.written.files:
+            words.append((_wrote(block.written), ink.dim))
         match block.state:
             case "waiting":
                 words.append(("waiting for approval", ink.accent))
@@ -212,6 +218,13 @@ class Code:
         if isinstance(block, CodeBlock) and block.rerun:
             words.append(_rerun(block.rerun, ink))
         return words
+
+
+def _wrote(written: WrittenFiles) -> str:
+    """The files that a run left, the newest first."""
+    names = [spaced_line(safe_text(file.name)) for file in written.files[:NAMED]]
+    more = len(written.files) - len(names) + written.more
+    return f"wrote {', '.join(names)}{f' and {more} more' if more else ''}"
 
 
 def _rerun(state: RerunState, ink: Ink) -> tuple[str, Style]:

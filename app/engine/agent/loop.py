@@ -5,8 +5,10 @@ coroutine is called while one is under way, from the same event loop.
 Nothing here knows of LiteLLM, Jupyter, files or sockets.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -21,7 +23,7 @@ from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.rerun import rebuild
-from oi_tui.app.engine.agent.run_hints import install_note, run_hints
+from oi_tui.app.engine.agent.run_hints import install_note, run_hints, without_secret_beginnings
 from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.syntax_check import SyntaxCheck
@@ -33,13 +35,14 @@ from oi_tui.app.engine.core.events import (
     CodeStarted,
     ConversationCleared,
     Emit,
+    FilesWritten,
     NoticeAdded,
     OutputAdded,
     TurnEnded,
     TurnStarted,
 )
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.core.outputs import StreamOutput, WrittenFiles
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Language, Level
 from oi_tui.app.engine.core.verbs import Decide
@@ -50,6 +53,9 @@ from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
+
+LOOKING = 1.0
+"""Seconds that a look at the folder may take, where even asking for a file's state hangs."""
 
 
 class Session:
@@ -72,11 +78,12 @@ class Session:
         hooks: Hooks = NO_PLUGINS,
         tools: Toolbox | None = None,
         look: WorkLook = NO_LOOK,
+        find_written: Callable[[float], WrittenFiles | None] | None = None,
         forked_from: "Session | None" = None,
     ) -> None:
-        """`ready` is awaited before each question to the model: the model may still be opening. `forked_from` was in
-        these kernels before: what is known of them, its strictness, budget and late output go on here; its grants do
-        not."""
+        """`find_written` gives the files of the folder that changed since a moment (Unix time), in a thread. `ready`
+        is awaited before each question to the model: the model may still be opening. `forked_from` was in these
+        kernels before: what is known of them, its strictness, budget and late output go on here; its grants do not."""
         self.kernels = kernels
         self._runners = Runners(kernels, tools or Toolbox())
         self.settings = settings
@@ -101,6 +108,7 @@ class Session:
         self.choices = SessionChoices(model, self.decisions, self.budget, self.emit)
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
         self._clock, self._seal = clock, seal
+        self._find_written = find_written
         self._guard = RepeatGuard(settings.max_repeats)
         self._syntax = SyntaxCheck()
         self._halt = Halt()
@@ -248,11 +256,14 @@ class Session:
         self, block_id: str, ruling: PolicyDecision | None = None, runner: Runner | None = None
     ) -> KernelError | AuditError | None:
         """Run what the block says now; why nothing could run at all, which the person is told here."""
+        since = time.time()
         try:
             failure = await self._perform(self._action(block_id), self.emit, ruling, runner)
         except KernelError as error:
             self.report(error)
             failure = error
+        if failure is None:
+            await self._tell_written(block_id, since)
         block, earlier = self._action(block_id), self.transcript.blocks[: self._inherited]
         if isinstance(block, CodeBlock) and runner is None and not (ruling is not None and ruling.installs):
             confinement = self._runners.confinement(block)
@@ -263,6 +274,17 @@ class Session:
             for remark in run_hints(block, earlier, confinement):
                 self.notice("info", remark.title, remark.hint)
         return failure
+
+    async def _tell_written(self, block_id: str, since: float) -> None:
+        """Say which files it left in the folder, as far as that is quickly seen."""
+        block = self._action(block_id)
+        if self._find_written is None or self._runners.runs_elsewhere(block):
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOKING):
+                written = await asyncio.to_thread(self._find_written, since)
+                if written is not None and (written.files or not block.outputs):
+                    self.emit(FilesWritten(block_id=block_id, written=without_secret_beginnings(written)))
 
     async def _perform(
         self, block: ActionBlock, emit: Emit, ruling: PolicyDecision | None, apart: Runner | None = None

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.outputs import Output, Progress, WholeOutput
+from oi_tui.app.engine.core.outputs import Output, Progress, WholeOutput, WrittenFiles
 from oi_tui.app.engine.core.values import Language, Level, Remedy, Value
 
 ProseState = Literal["streaming", "complete", "cut"]
@@ -92,6 +92,8 @@ class Action(Value, frozen=True, kw_only=True):
     """Characters of output that are kept nowhere: results too large to show."""
     whole: WholeOutput | None = None
     """Where all of a long output is, None if it is short."""
+    written: WrittenFiles | None = None
+    """Files that changed while it ran, None where nobody looked."""
     exit_code: int | None = None
     """Shell only."""
     duration: float | None = None

@@ -15,7 +15,7 @@ Order within one session (brackets: may be absent, star: any number):
             ( OutputAdded | OutputUpdated | OutputsCleared | OutputTailMoved | OutputKept | OutputDropped
             | ActiveLineChanged | ProgressReported
             | InputRequested InputAnswered )*
-            ExecutionFinished ] )*
+            ExecutionFinished [ FilesWritten ] ] )*
       )*
       TurnEnded )*
 
@@ -43,7 +43,7 @@ from oi_tui.app.engine.core.outcomes import (
     StopReason,
     Verdict,
 )
-from oi_tui.app.engine.core.outputs import Output, Progress, StreamName, Tail, WholeOutput
+from oi_tui.app.engine.core.outputs import Output, Progress, StreamName, Tail, WholeOutput, WrittenFiles
 from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, Language, Level, Remedy, Value
 
 
@@ -372,6 +372,14 @@ class ExecutionFinished(Event, frozen=True, kw_only=True, tag=True):
     """Of status `interrupted`: what it was, where it was not the person; of `died`: why it never ran."""
 
 
+class FilesWritten(Event, frozen=True, kw_only=True, tag=True):
+    """What changed in the working folder while the run that is over went on; comes if there is something, or nothing
+    was printed either."""
+
+    block_id: str
+    written: WrittenFiles
+
+
 class RerunStarted(Event, frozen=True, kw_only=True, tag=True):
     """The kernel was given the source of a block again."""
 
@@ -474,6 +482,7 @@ AnyEvent = (
     | InputRequested
     | InputAnswered
     | ExecutionFinished
+    | FilesWritten
     | RerunStarted
     | RerunFinished
     | KernelChanged

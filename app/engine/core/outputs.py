@@ -45,6 +45,25 @@ class WholeOutput(Value, frozen=True, kw_only=True):
     """Why not all is in it, in plain words; "" if all is."""
 
 
+class WrittenFile(Value, frozen=True, kw_only=True):
+    """A file of the working folder that changed while a run went on."""
+
+    name: str
+    """Relative to the folder."""
+    size: int
+    """Bytes."""
+    begins: str = ""
+    """The first lines of a text, "" for anything else."""
+
+
+class WrittenFiles(Value, frozen=True, kw_only=True):
+    """Those of one run, the newest first."""
+
+    files: tuple[WrittenFile, ...] = ()
+    more: int = 0
+    """Files that are not named."""
+
+
 class Progress(Value, frozen=True, kw_only=True):
     """How far a run is, as it says itself."""
 

@@ -118,6 +118,7 @@ class OpenSession:
             hooks=services.hooks,
             tools=Toolbox(services.tools, spill_dir=services.spill_dir),
             look=services.look,
+            find_written=services.find_written,
             forked_from=None if forked_from is None else forked_from.session,
         )
         self._outbox = Outbox(self.send)

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from oi_tui.app.engine.core.outputs import WrittenFiles
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks, registered_tools
 from oi_tui.app.engine.kernels.base import KernelSource
@@ -65,6 +66,8 @@ class Services:
     redactor: Redactor = field(default_factory=Redactor)
     look: WorkLook = NO_LOOK
     """Finds what of the person's work would be overwritten."""
+    find_written: Callable[[float], WrittenFiles | None] | None = None
+    """Files of the folder that changed since a moment (Unix time), for a thread; None where nobody looks."""
     hooks: Hooks = NO_PLUGINS
     spill_dir: Path | None = None
     """Where long outputs of tools are kept, as those of kernels are; None where they are not."""

@@ -32,6 +32,7 @@ from oi_tui.app.engine.core.events import (
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
+    FilesWritten,
     InputAnswered,
     InputRequested,
     NoticeAdded,
@@ -199,6 +200,8 @@ def _run(block: ActionBlock) -> Iterator[AnyEvent]:
         exit_code=block.exit_code,
         ending=block.ending if status in ("interrupted", "died") else None,
     )
+    if block.written is not None:
+        yield FilesWritten(block_id=block.id, written=block.written)
 
 
 def _status(block: ActionBlock) -> ExecutionStatus:

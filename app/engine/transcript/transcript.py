@@ -36,6 +36,7 @@ from oi_tui.app.engine.core.events import (
     DecisionRequested,
     ExecutionFinished,
     ExecutionStarted,
+    FilesWritten,
     InputAnswered,
     InputRequested,
     KernelChanged,
@@ -250,6 +251,8 @@ class Transcript:
                 self.pending_input = None
                 self._approved.discard(event.block_id)
                 return self._set(with_end(self._action(event.block_id), event))
+            case FilesWritten():
+                return self._set(msgspec.structs.replace(self._action(event.block_id), written=event.written))
             case SecretsWithheld():
                 return self._withhold(event)
             case RerunStarted():
