@@ -139,7 +139,7 @@ def _is_too_old(environment: PythonEnvironment) -> bool:
 def named_environment(
     asked: str, folder: Path, environ: Mapping[str, str], *, trusted: bool = False
 ) -> PythonEnvironment:
-    """The environment that a person means by a path or a name; SettingsError that says what was looked for."""
+    """The environment named by a path or a name; SettingsError that lists where we searched."""
     if "/" in asked or asked.startswith((".", "~")):
         path = Path(os.path.abspath(folder / Path(asked).expanduser()))
         found = environment_at(path) if path.is_dir() else environment_of(path)

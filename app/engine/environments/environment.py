@@ -1,7 +1,7 @@
-"""One Python environment, as far as its files tell: nothing of it is ever run to find out.
+"""One Python environment, known from its files only: nothing in it ever runs.
 
-An environment may be hostile (it came with a folder) and its python may take seconds to start. What has to be known is
-in `pyvenv.cfg` (venv, virtualenv, uv), in `conda-meta`, and in the names of folders.
+An environment may be hostile (it came with a folder) and its python may take seconds to start. `pyvenv.cfg` (venv,
+virtualenv, uv), `conda-meta` and folder names say enough.
 """
 
 import os
@@ -26,7 +26,7 @@ MOST_ENTRIES = 20_000
 """Entries of a folder that are looked at."""
 
 MOST_TOLD = 12
-"""Packages that a model is told of."""
+"""Packages the model reads about, at most."""
 
 USUAL = (
     *("numpy", "pandas", "matplotlib", "scipy", "scikit-learn", "polars", "seaborn", "plotly", "torch", "tensorflow"),
@@ -157,7 +157,7 @@ def environment_of(python: Path) -> PythonEnvironment | None:
     prefix = python.parent.parent
     if (found := environment_at(prefix)) is not None and found.kind != "python":
         return msgspec.structs.replace(found, python=python)
-    # An installation: its folder may hold several, of which the program's own name tells one.
+    # An installation: its folder may hold several; the program's own name picks one.
     real = Path(os.path.realpath(python))
     match = _LIBRARY.fullmatch(real.name)
     version, threaded = (match[1], bool(match[2])) if match else _version_of(real.parent.parent)

@@ -1,7 +1,7 @@
-"""Lends ipykernel to an environment that has none: nothing is installed there, and nothing else of ours is to be seen.
+"""Lends ipykernel to an environment without one: nothing is installed there, and nothing else of ours is visible.
 
-A kernel is told the names of ipykernel and of what that needs. It finds these, and no others, where they are installed
-for us, after all that the environment has of its own. That needs the same minor version and ABI as ours.
+A kernel gets the names of ipykernel and its dependencies. It finds these, and no others, where they are installed for
+us, after everything of the environment's own. That needs the same minor version and ABI as ours.
 """
 
 import sysconfig

@@ -1,8 +1,7 @@
-"""Tokens and keys that a person gave to be kept: in the keyring, or in a file that only they can read.
+"""Stored tokens and keys: in the keyring, or in a file that only its owner can read.
 
-A file of ours lists what is kept where, so that a keyring is asked only for what it was given. Where there is no
-keyring, as on most servers, the same file can hold the secret itself: whoever asks for one offers that, and it is never
-done unasked.
+A file of ours lists what is stored where, so a keyring is asked only for its own entries. Without a keyring, as on most
+servers, the same file can hold the secret itself, but only if the user agrees.
 
 [entry."jupyter:https://hub.example.org/user/me"]
 place = "keyring"                   # or secret = "..."
@@ -52,9 +51,9 @@ class CredentialStore:
     async def find(
         self, name: str, learn: Callable[[str], None], *, variable: str = "", environ: Mapping[str, str]
     ) -> str:
-        """The secret, of which `learn` was told before; "" if there is none. What stands in `variable` comes first.
+        """The secret, which `learn` gets first; "" if there is none. The environment variable `variable` wins.
 
-        SettingsError in plain words if the file cannot be relied on, or the keyring that has it does not give it.
+        SettingsError in plain words if the file is unreliable, or the keyring does not return its entry.
         """
         secret = environ.get(variable, "") if variable else ""
         if not secret:
@@ -116,7 +115,7 @@ class CredentialStore:
         try:
             return msgspec.convert(decode_toml(text), _Kept).entry
         except (tomllib.TOMLDecodeError, msgspec.ValidationError):
-            # Neither chained nor quoted: an error of a parser may show what stands there.
+            # Neither chained nor quoted: a parser's error may show the content.
             raise SettingsError(f"The file of credentials {self.path} cannot be read.", hint=hint) from None
 
     def _write(self, name: str, entry: _Entry | None) -> None:
@@ -133,5 +132,5 @@ class CredentialStore:
 
 
 def credential_store(environ: Mapping[str, str] = os.environ) -> CredentialStore:
-    """That of whoever runs this."""
+    """The store of the current user."""
     return CredentialStore(data_dir() / CREDENTIALS_FILE, Keyring(environ), owner=os.getuid())

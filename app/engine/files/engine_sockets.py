@@ -1,7 +1,8 @@
-"""Where detached engines can be met: a folder that only their owner may enter, with a socket for each.
+"""The sockets of detached engines, in a folder that only their owner may enter.
 
 It is in the state folder, which every sandbox hides, and not in `$XDG_RUNTIME_DIR`: that one is removed when the last
-login ends, which is when a lost line is to be survived. Machines may share a home folder: each has a folder of its own.
+login ends, which is when a detached engine must survive. Machines may share a home folder: each has a folder of its
+own.
 """
 
 import fcntl
@@ -25,7 +26,7 @@ LONGEST_PATH = 100
 """Bytes of a path that every system takes for a socket."""
 
 PATIENCE = 2.0
-"""Seconds for whoever is connected to, or speaks first."""
+"""Seconds to connect, and for the first word of the other side."""
 
 
 class Peer(NamedTuple):
@@ -88,7 +89,7 @@ def listen_for(session_id: str) -> tuple[socket.socket, Path]:
 def connect_engine(path: Path) -> socket.socket | None:
     """Connected, with a timeout of `PATIENCE`; None if nobody listens any more, and then it is removed.
 
-    OSError if whoever listens does not answer, or is another person.
+    OSError if the listener does not answer, or belongs to another user.
     """
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     line.settimeout(PATIENCE)

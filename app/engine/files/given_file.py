@@ -10,9 +10,9 @@ class UnusableFile(Exception):
 
 
 def read_given_file(path: Path, most: int) -> bytes:
-    """All of a plain file, or of one that a link leads to, of at most so many bytes; UnusableFile if it is none.
+    """The content of a plain file, or of the target of a link, of at most this many bytes; UnusableFile otherwise.
 
-    A device or a pipe is not even waited for: it may have no end, or nobody at the other one.
+    Never waits for a device or a pipe: it may have no end, or nobody at the other one.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)

@@ -19,7 +19,7 @@ PATIENCE = 30.0
 """Seconds that a keyring has: enough to type the password that unlocks it, where there is a window for that."""
 
 LONGEST = 200
-"""Characters that are told of what a backend says."""
+"""Characters of a backend's message that are shown."""
 
 
 class KeyringError(OiTuiError):

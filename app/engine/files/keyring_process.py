@@ -11,7 +11,7 @@ from typing import Any
 MISSING = "the package “keyring” is not installed (oi-tui[keyring] brings it)"
 NONE = "there is none on this machine"
 GOOD = 1.0
-"""Priority from which a backend counts as a safe place; one with less has to be chosen by the person."""
+"""Priority from which a backend counts as safe; the user must choose a lower one explicitly."""
 
 
 def main() -> None:

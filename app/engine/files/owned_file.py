@@ -1,6 +1,6 @@
-"""Files whose word counts, because nobody but their owner can have written them: rules, and what was decided.
+"""Files we trust because nobody but their owner can have written them: rules and decisions.
 
-One that cannot be relied on is an error that names it. It is never skipped, mended or moved away.
+An unreliable one is an error that names it. It is never skipped, repaired or moved away.
 """
 
 import fcntl
@@ -22,12 +22,11 @@ LARGEST = 1_000_000
 def read_owned_file(
     path: Path, what: str, hint: str, *, owner: int | None, private_group: bool = False, secret: bool = False
 ) -> str | None:
-    """The text of a file, None if there is no such file; SettingsError if it cannot be relied on.
+    """The text of a file, None if there is no such file; SettingsError if it is unreliable.
 
-    It must be a plain file of `owner` (or of root) that nobody else can write. With `private_group`, a group that
-    has nobody else in it is nobody else: where people have a group of their own, git makes files so. With `secret`,
-    nobody else can read it either. Without an `owner` only its kind is looked at, for a text that whoever wrote it can
-    do no harm with.
+    It must be a plain file of `owner` (or of root) that nobody else can write. With `private_group`, the group may
+    write if it has no other member: git makes such files where every user has a group of their own. With `secret`,
+    nobody else can read it either. Without an `owner` only the kind of file matters, for a text that cannot do harm.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -21,7 +21,7 @@ def data_dir() -> Path:
 
 
 def inputs_dir() -> Path:
-    """What was piped into a task (`$XDG_DATA_HOME/oi-tui-inputs`): not in a folder of ours, which code does not see."""
+    """Input piped into a task (`$XDG_DATA_HOME/oi-tui-inputs`): outside our own folder, which code cannot see."""
     return data_dir().with_name(f"{APP}-inputs")
 
 
@@ -41,7 +41,7 @@ def state_dir() -> Path:
 
 
 def audit_dir() -> Path:
-    """What was decided and run, session by session (`$XDG_STATE_HOME/oi-tui/audit`)."""
+    """The audit logs, one a session (`$XDG_STATE_HOME/oi-tui/audit`)."""
     return state_dir() / "audit"
 
 

@@ -49,7 +49,7 @@ class LoadedSettings(NamedTuple):
 def load_layers(
     folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
 ) -> LoadedSettings:
-    """All layers as one value, and what was said; SettingsError if one of them is wrong."""
+    """All layers as one value, with the warnings; SettingsError if one of them is wrong."""
     layers: list[tuple[Layer, str]] = [_file(folder / "settings.toml", required=False)]
     if profile is not None:
         layers.append(_file(_profile_path(folder, profile), required=True))

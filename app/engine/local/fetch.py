@@ -1,7 +1,7 @@
-"""Getting an embedded model: from the first source that yields the right bytes, checked, then moved into place.
+"""Downloads an embedded model from the first source with the right bytes, checks it, and moves it into place.
 
-Cancel the task that runs `fetch` to stop: what has arrived stays in the model's partial folder, and the next
-`fetch` goes on from there. Nothing counts as installed before its sha256 was right.
+Cancel the task that runs `fetch` to stop: the downloaded part stays in the model's partial folder, and the next `fetch`
+resumes from it. Nothing counts as installed before its sha256 is verified.
 """
 
 import asyncio

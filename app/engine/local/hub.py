@@ -1,4 +1,4 @@
-"""The first source: the publisher's file on the model hub, by HTTPS, gone on with where it broke off."""
+"""The first source: the publisher's file on the model hub, by HTTPS, resumed after a lost connection."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -36,7 +36,7 @@ class Hub:
         return max(0, model.size - bytes_in(_partial(folder)))
 
     async def bring(self, model: LocalModel, folder: Path, progress: Progress) -> Path:
-        """The file; asks again from where a connection broke off, as long as each one brings something."""
+        """The file; resumes after each lost connection, as long as each one brings something."""
         from aiohttp import ClientError  # deferred: heavy
 
         if model.hub_url is None:
@@ -60,7 +60,7 @@ class Hub:
 
     @asynccontextmanager
     async def _get(self, url: str, headers: dict[str, str]) -> AsyncGenerator["ClientResponse", None]:
-        """The answer from where this address leads to in the end."""
+        """The response after all redirects."""
         from aiohttp import ClientResponseError, ClientTimeout  # deferred: heavy
 
         connect, read = self._connect_timeout, self._read_timeout

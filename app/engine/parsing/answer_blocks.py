@@ -87,7 +87,7 @@ class AnswerBlocks:
             self._emit(ThoughtFinished(block_id=block_id, complete=complete))
 
     def close_text(self, *, complete: bool) -> None:
-        """Nothing more is said or thought in the block that is open, if any."""
+        """The open prose or thought, if any, is complete."""
         self.close_thought(complete=complete)
         self.close_prose(complete=complete)
 
@@ -104,7 +104,7 @@ class AnswerBlocks:
             self._emit(CodeGrew(block_id=self._open_code, text=text))
 
     def close(self, language: Language, source: str, *, complete: bool, thought: bool = False) -> None:
-        """The code is over, and this is what was meant by it; not `complete`, or `thought`, it is never run."""
+        """The code is complete, and this is its source; if not `complete`, or `thought`, it never runs."""
         language, source = repair_code(language, source, self._canonical)
         if complete:
             (self.thought if thought else self.code)[self._open_code] = source
@@ -123,7 +123,8 @@ class AnswerBlocks:
             self._emit(CallGrew(block_id=self._open_call, text=text))
 
     def close_call(self, tool: str, arguments: str, *, complete: bool, thought: bool = False) -> None:
-        """The call is over. What is no JSON object is none that can be run; one is written as people read it best."""
+        """The call is complete. If the arguments are no JSON object it never runs; JSON is pretty-printed for
+        people."""
         source = arguments
         try:
             plain = msgspec.json.encode(msgspec.json.decode(arguments, type=dict))

@@ -82,7 +82,7 @@ class AnswerText:
             pass
 
     def _kind(self) -> LineKind:
-        """What the line at hand is to the block that is open; "thought" ends it, as it ends the model's thinking."""
+        """What the current line is to the open block; "thought" ends it, as it ends the model's thinking."""
         line, whole = self._lines.line()
         if self._lines.at_end:
             return "undecided"
@@ -119,7 +119,7 @@ class AnswerText:
         return self._go(self._prose_rest) if fence is None else self._open_fence(fence)
 
     def _prose_rest(self) -> bool:
-        """In a line of prose, or of what the model thinks, whatever stands in it."""
+        """In a line of prose or thought, whatever follows."""
         if self._lines.at_end:
             return False
         was_on = self.thinking.on
@@ -201,7 +201,7 @@ class AnswerText:
         return self._go(self._source_line)
 
     def _end_head(self, step: Callable[[], bool], *, closed: bool = False) -> bool:
-        """What was kept of the block so far is prose; `closed`: the line at hand is its end."""
+        """What was kept of the block so far is prose; `closed`: the current line is its end."""
         if closed:
             self._head.append(self._lines.take_line())
         self._text.prose("".join(self._head))

@@ -36,9 +36,9 @@ class Call(Value, frozen=True, kw_only=True):
 
 
 def called_language(name: str, label: JsonValue, canonical: Canonical) -> Language | None:
-    """What a call of the tool `name` runs, or None if that is no call to run anything.
+    """What a call of the tool `name` runs, or None if it does not run code.
 
-    A language may stand for the tool (some models call `python`). Without a label it is Python.
+    The tool may be named after a language (some models call `python`). Without a label it is Python.
     """
     tool = name.removeprefix("functions.")
     if tool != "execute":

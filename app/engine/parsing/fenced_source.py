@@ -1,7 +1,7 @@
 """The source of a fenced block while it arrives, and the texts inside it in which backticks close nothing.
 
-A line that can close the block may stand in a string. Then nothing more is shown until a later line closes the
-block for good; if none does, the first was right after all, and what came behind it is read again.
+A line that looks like the closing fence may be inside a string. Then nothing more is shown until a later line does
+close the block; if none does, the first line was right after all, and everything after it is read again.
 """
 
 import re

@@ -10,7 +10,7 @@ class LineBuffer:
     def __init__(self) -> None:
         self.text = ""
         self.at = 0
-        """Where reading goes on in `text`."""
+        """The reading position in `text`."""
         self.ended = False
         """Whether nothing more will come."""
         self._passed = 0
@@ -31,9 +31,9 @@ class LineBuffer:
         self.at = 0
 
     def line(self) -> tuple[str, bool]:
-        """The line at hand without its end, as far as it is here, and whether that is all of it.
+        """The current line without its end, as far as it has arrived, and whether it is complete.
 
-        Not more than one character beyond `HELD_LINE`; a line that is longer is never all.
+        At most one character beyond `HELD_LINE`; a longer line is never complete.
         """
         end = self.text.find("\n", self.at, self.at + HELD_LINE + 1)
         if end >= 0:
@@ -42,7 +42,7 @@ class LineBuffer:
         return line, self.ended and self.at + len(line) == len(self.text)
 
     def ahead(self, length: int) -> str:
-        """So many of the next characters."""
+        """The next `length` characters."""
         return self.text[self.at : self.at + length]
 
     def rest_of_line(self) -> str:
@@ -55,6 +55,6 @@ class LineBuffer:
         return self.take(len(self.rest_of_line()))
 
     def take(self, length: int) -> str:
-        """Go on by so many characters; returns them."""
+        """Advance by `length` characters and return them."""
         start, self.at = self.at, self.at + length
         return self.text[start : self.at]

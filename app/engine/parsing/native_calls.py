@@ -1,12 +1,12 @@
 """A native tool call while it arrives: the arguments of `execute` are read piece by piece, so that code streams.
 
-A call of another tool that is here shows its arguments as they come, and is a call once they are a JSON object.
+A call of another known tool shows its arguments as they arrive, and is a call once they are a JSON object.
 
-What becomes of a call that is not as it should be:
+Malformed calls:
 
-- arguments that are not an object are the code itself, in Python or in the language that the tool is named after;
-- arguments that break off, or break the rules of JSON after the code has begun, give code that is never run;
-- a tool or a language that is not here gives prose with the raw call in a fence, and so does a call without code.
+- arguments that are not an object are the code itself, in Python or in the language the tool is named after;
+- arguments that end early, or are invalid JSON after the code has begun, give code that never runs;
+- an unknown tool or language gives prose with the raw call in a fence, and so does a call without code.
 """
 
 import json

@@ -15,7 +15,7 @@ Object = dict[str, JsonValue]
 
 T = TypeVar("T")
 IncrementalRead = Generator[None, str, T]
-"""Takes characters by `send`, returns what was read."""
+"""Takes characters by `send`, returns the parsed value."""
 
 _DEPTH = 16
 _BARE_KEY_LENGTH = 64
@@ -109,7 +109,7 @@ class ObjectReader:
     def _value(
         self, char: str, depth: int, sink: Callable[[str], None] | None
     ) -> IncrementalRead[tuple[JsonValue, str]]:
-        """The value that begins with `char`, and the character after it if that had to be read."""
+        """The value that begins with `char`, and the character after it if that was read too."""
         if depth == _DEPTH:
             raise NotAnObject
         match char:

@@ -61,7 +61,7 @@ class AnswerParser:
         self._read_calls()
 
     def finish(self, complete: bool = True) -> None:
-        """The end of the answer; not `complete` if it was broken off or cut by a limit."""
+        """The end of the answer; not `complete` if it was interrupted or cut by a limit."""
         for call in self._waiting:
             call.finish(complete)
         self._waiting.clear()

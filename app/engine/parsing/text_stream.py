@@ -8,7 +8,7 @@ from oi_tui.app.engine.core.encoding import expressible
 
 
 class TextStream:
-    """Joins what was cut; keeps back one character at most."""
+    """Joins surrogate pairs that arrive in two pieces; holds back one character at most."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -22,7 +22,7 @@ class TextStream:
         return _whole(text)
 
     def finish(self) -> str:
-        """What was kept back; nothing comes after it."""
+        """The held character; nothing comes after it."""
         text, self._held = self._held, ""
         return _whole(text)
 

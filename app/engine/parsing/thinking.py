@@ -1,8 +1,8 @@
 """The tags between which a model thinks: `<think>` and `</think>`, or `<thinking>` and `</thinking>`.
 
-Servers without a parser for it leave the thinking in the answer. What stands there is a thought, and is never run. Some
-chat templates open it in the prompt, so that the answer has the closing tag only: then all before it is
-thinking. A tag in backticks is spoken of, and opens or closes nothing.
+Servers without a parser for it leave the thinking in the answer. Code in a thought never runs. Some chat templates open
+it in the prompt, so the answer has the closing tag only: then everything before it is thinking. A tag in backticks is a
+mention, and opens or closes nothing.
 """
 
 import re
@@ -19,7 +19,7 @@ class CertainText(NamedTuple):
     """The beginning of a text that more text cannot change."""
 
     length: int
-    """Characters, with the tag at its end if there is one."""
+    """Characters, including the closing tag if there is one."""
     said: int
     """Those before the tag."""
     closes: bool
@@ -32,7 +32,7 @@ class Thinking:
     def __init__(self, on: bool) -> None:
         self.on = on
         self._ticks = 0
-        """Backticks in the line of prose at hand, as far as it is read."""
+        """Backticks in the current line of prose, as far as it is read."""
         self._quoting = False
         """Whether the open block has an opening tag in it, so that a closing one belongs to that."""
 

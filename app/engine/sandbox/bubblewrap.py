@@ -24,12 +24,11 @@ def find_bubblewrap(profile: Profile, path: str = "") -> str | None:
 def bubblewrap_arguments(
     profile: Profile, plan: Plan, *, inside: tuple[int, str], seccomp: int, info: int
 ) -> list[str]:
-    """All that it is told beside the command. `inside` is a descriptor of our first program and where that is put,
-    `seccomp` a descriptor of the filter, `info` one to which the number of the first process is written before that
-    does anything.
+    """All arguments before the command. `inside` is a descriptor of our first program and its path inside, `seccomp` a
+    descriptor of the filter, `info` one for the pid of the first process, written before that does anything.
 
-    It is not told to die with us: who kills it between two of its steps leaves a process that waits for ever. The
-    first process inside, which is ours, ends when we do.
+    Without --die-with-parent: killing it between two of its steps would leave a process that waits for ever. The first
+    process inside, which is ours, ends when we do.
     """
     made = ["--unshare-all", "--unshare-user", "--disable-userns", "--as-pid-1", "--new-session"]
     made += ["--share-net"] if profile.network == "full" else []

@@ -16,7 +16,7 @@ HERE = -100
 
 CLOSED, LONGEST, MOST_LINKS = os.O_CLOEXEC, 4096, 40
 RESTART = 512
-"""ERESTARTSYS: the caller begins anew after its signal, or is told EINTR, as its handler wants it."""
+"""ERESTARTSYS: the kernel restarts the call after a signal, or returns EINTR, as the signal handler is set up."""
 
 PROC, SYSTEM = 0x9FA0, os.stat("/proc").st_dev
 """The kind of such a file system, and the device of the sandbox's own."""
@@ -158,7 +158,7 @@ class Caller:
 
 
 def number_of(argument: int) -> int:
-    """An `int` as it is in a register, the upper half of which is of no account."""
+    """An `int` in a register; the upper half is ignored."""
     return ((argument & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
 
 

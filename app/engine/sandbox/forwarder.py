@@ -1,6 +1,6 @@
-"""The network's only door, from within: what is said to a port of the sandbox's own loopback goes to the proxy outside.
+"""The only way out, from inside: forwards a port of the sandbox's own loopback to the proxy outside.
 
-Run by `inside.py`, to which it is handed. No first-party import here.
+`inside.py` receives and runs it. No first-party imports.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ PIECE = 65_536
 
 
 def forward(path: str, port: int) -> None:
-    """A process that carries what is said to a port of the sandbox's own loopback to the proxy's socket outside."""
+    """A process that forwards a port of the sandbox's own loopback to the proxy's socket outside."""
     listener = socket.create_server(("127.0.0.1", port))
     if os.fork():
         listener.close()

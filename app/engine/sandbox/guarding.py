@@ -1,4 +1,4 @@
-"""What `inside.py` is told of the guard of names, and whether this system can have one."""
+"""The part of the plan for `inside.py` about the guard of names, and whether this system supports one."""
 
 import marshal
 import os
@@ -14,7 +14,7 @@ from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.rungs import Rung
 
 NEEDED = (5, 14)
-"""Version of Linux since which what was opened can be handed over at once."""
+"""First version of Linux where an opened descriptor can be handed over in one step."""
 
 NOBODY_LOOKS = 2
 """From this one on, the setting of Yama keeps a process from reading in its children."""
@@ -25,8 +25,8 @@ each other."""
 
 
 def guard_obstacle(release: str = "", yama: str | None = None) -> str:
-    """Why there can be no guard of names on this system, in plain words; "" if there can. By default what it says of
-    itself counts."""
+    """Why this system supports no guard of names, in plain words; "" if it does. The default is the running kernel's
+    release."""
     numbers = tuple(map(int, re.findall(r"\d+", release or os.uname().release)[:2]))
     if numbers < NEEDED:
         return "Linux is older than 5.14"

@@ -1,8 +1,8 @@
-"""Which hosts may be reached: rules, and names and addresses as they are compared. Pure.
+"""Which hosts code may connect to: rules, and normalised names and addresses. Pure.
 
 A rule is `example.org`, `example.org:8443`, `*.example.org` (any name beneath it, not itself), or an address such as
-`192.168.1.5:8080`. Without a port it means 80 and 443. A name is allowed by a rule for it; the address that it
-leads to has to be a public one, or be allowed by a rule of its own.
+`192.168.1.5:8080`. Without a port it means 80 and 443. A name needs a rule; its address must be public, or allowed by a
+rule of its own.
 """
 
 import ipaddress
@@ -53,12 +53,12 @@ class Refusal(NamedTuple):
     """A request for the network that was not granted."""
 
     host: str
-    """With its port, as it was understood; what is no host as it was written, of bounded length."""
+    """With its port, normalised; an invalid host as written, of bounded length."""
     why: Literal["not on the list", "leads to an address that is not public", "no host"]
 
 
 OnRefusal = Callable[[Refusal], None]
-"""Told of each, as often as it is asked for: whoever listens has to bound what becomes of it."""
+"""Called for every refused request: the callback must bound its own work."""
 
 
 def parse_authority(text: str, port: int | None = None) -> Authority | None:
@@ -124,7 +124,7 @@ class AllowList:
     """All rules of a sandbox; without any, nothing is allowed."""
 
     def __init__(self, rules: Iterable[str], *, own: Iterable[Address] = ()) -> None:
-        """`own` are addresses of this machine, be they public."""
+        """`own` are addresses of this machine, even public ones."""
         self._rules = tuple(map(parse_rule, rules))
         self._own = frozenset(own)
 
@@ -133,7 +133,7 @@ class AllowList:
         return any(rule.admits(wanted) for rule in self._rules)
 
     def may_connect(self, address: Address, port: int) -> bool:
-        """Whether an admitted name may lead to this address."""
+        """Whether an admitted name may resolve to this address."""
         mapped = getattr(address, "ipv4_mapped", None)
         if mapped is not None:
             return self.may_connect(mapped, port)

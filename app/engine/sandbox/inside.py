@@ -1,9 +1,9 @@
 """The first program inside a sandbox: proves that the sandbox holds, sets limits, then becomes the real command.
 
-Never imported by us: every rung runs it as `python -I -S` where the real command is to run, so what it tries is what
-that could do. It is told on a descriptor what was promised, says on a socket what it found, and waits for a word;
-where a promise is broken, the command never runs. It stays as the first process, which takes in orphans, and ends
-with the command, its child, or as soon as nobody holds the other end of the socket. No first-party import here.
+Never imported by us: every rung runs it as `python -I -S` in the place of the real command, so it tries what that could
+do. It reads the promises from a descriptor, reports its findings on a socket, and waits for an answer; if a promise is
+broken, the command never runs. It stays as the first process, which adopts orphans, and ends with the command, its
+child, or as soon as nobody holds the other end of the socket. No first-party imports.
 """
 
 import contextlib
@@ -107,8 +107,8 @@ def become(command: list[str], promised: Promised, other_end: socket.socket) -> 
 
 
 def stay(first: int, other_end: socket.socket, guard: Any, *, alone: bool) -> NoReturn:
-    """Take in who ends, until that is the command, or nobody outside wants it any more. `alone`: what there is of
-    processes ends with this one. `guard`, if there is one, answers calls of the others meanwhile."""
+    """Reap processes until the command ends, or nobody outside wants it any more. `alone`: all processes of the sandbox
+    end with this one. `guard`, if there is one, answers calls of the others meanwhile."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     woken, waker = os.pipe()
     os.set_blocking(waker, False)
@@ -188,7 +188,7 @@ MAKE = REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO | 
 WRITE = READ | MAKE | WRITE_FILE | TRUNCATE
 DEVICE = READ_FILE | WRITE_FILE | READ_DIR | TRUNCATE | IOCTL_DEV
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-"""Rights that a rule for what is no folder may name."""
+"""Rights that a rule for a file may name."""
 
 RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
 """Of a version; from 5 on all of these. 6 brought signals, and 7 nothing that is of use here."""
@@ -225,7 +225,7 @@ def enclose(wanted: dict[str, Any]) -> tuple[bool, bool]:
 
 
 def allow(libc: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
-    """A rule for a path and all beneath it; what is not there needs none."""
+    """A rule for a path and everything beneath it; a missing path needs none."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
         if not os.path.isdir(path):
@@ -251,7 +251,7 @@ def check_rights(promised: Promised) -> Findings:
 
 
 def check_calls(_promised: Promised) -> Findings:
-    """System calls that lead out are denied."""
+    """System calls that lead out of the sandbox fail."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(NEW_USER_NAMESPACE) == 0:
         yield "a new user namespace could be made"

@@ -1,9 +1,7 @@
-"""What clears away the folders that a sandbox has on this machine, for pipes and sockets, when it is gone, however that
-came about.
+"""Removes the folders of a sandbox on this machine, for pipes and sockets, once it is gone for whatever reason.
 
-Run as a program this is the keeper, a small process of its own: it is told the folders, none of which need be there
-yet, and waits for the end of its stdin. What was left by others, whose keeper was killed as well, it clears away at
-once.
+As a program this is the keeper, a small process of its own: it gets the folders, which need not exist yet, and waits
+for the end of its stdin. It also removes, at once, folders of sandboxes whose keeper was killed as well.
 """
 
 import contextlib
@@ -16,7 +14,7 @@ import time
 
 
 def remove_tree(path: str) -> None:
-    """Remove a folder with all that is in it, be it nested thousands deep; what cannot be removed stays.
+    """Remove a folder with all its content, however deeply nested; whatever cannot be removed stays.
 
     Folders are first moved up to the top: neither a path nor a stack grows with their depth.
     """
@@ -69,7 +67,7 @@ YOUNG = 60.0
 
 
 def make_folder(path: str) -> int:
-    """Make a private folder; its lock, which has to be held as long as it is in use."""
+    """Make a private folder; returns its lock, to be held while the folder is in use."""
     os.mkdir(path, 0o700)
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     fcntl.flock(descriptor, fcntl.LOCK_SH)

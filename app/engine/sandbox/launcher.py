@@ -1,14 +1,14 @@
-"""What starts a sandbox where no other program does: by system calls, with the standard library alone.
+"""Starts a sandbox without another program: by system calls, with the standard library alone.
 
-Never imported by us: it is run as `python -I -S launcher.py PLAN INFO ...`, where PLAN is a descriptor from which it
-reads what to do (as `space.py` writes it), and INFO one on which it says the number of the first process inside, as
-bubblewrap does. It goes on as `inside.py`, which proves that all this holds, and gets what follows: another start
-of Python would take as long as all the rest.
+Never imported by us: it runs as `python -I -S launcher.py PLAN INFO ...`. PLAN is a descriptor with the plan (see
+`space.py`); on INFO it writes the pid of the first process inside, as bubblewrap does. It becomes `inside.py`, which
+proves that the sandbox works, and passes on the other arguments: another start of Python would take as long as all the
+rest.
 
-"space": namespaces of its own, and a file system that is put together from the plan. "lock": none of that, but the
-filter of system calls alone, for where namespaces are forbidden. Whatever fails here ends it: nothing is run then.
+"space": namespaces of its own, and a file system built from the plan. "lock": none of that, but the filter of system
+calls alone, for systems that forbid namespaces. Any failure here ends it: nothing runs then.
 
-No first-party import may stand here.
+No first-party imports.
 """
 
 import ctypes
@@ -55,7 +55,7 @@ Plan = dict[str, Any]
 
 
 def main() -> None:
-    """Do as the plan says, then go on as the program that it names."""
+    """Follow the plan, then become the program it names."""
     told, info, *rest = sys.argv[1:]
     with os.fdopen(int(told), "rb") as file:
         plan: Plan = json.load(file)
@@ -73,13 +73,13 @@ def main() -> None:
 
 
 def tell(info: int, pid: int) -> None:
-    """Who the first process is, as it is seen from outside."""
+    """The pid of the first process, as seen from outside."""
     with os.fdopen(info, "w") as file:
         json.dump({"child-pid": pid}, file)
 
 
 def enter_space(plan: Plan, info: int) -> None:
-    """Go on as the first process of namespaces of its own; who came here waits for it, and ends as it does."""
+    """Become the first process of new namespaces; the caller waits for it, and ends the same way."""
     uid, gid = os.getuid(), os.getgid()
     kinds = NEW_USER | NEW_MOUNTS | NEW_PROCESSES | NEW_IPC | NEW_NAMES | NEW_CGROUP
     call("unshare", libc.unshare(kinds | (0 if plan["network"] else NEW_NETWORK)))
@@ -101,8 +101,8 @@ def enter_space(plan: Plan, info: int) -> None:
 
 
 def enter_lock(info: int, end_all: Callable[[], None]) -> None:
-    """Go on as the first process; who came here waits for it, and takes in and ends what it leaves behind if it is
-    killed. The other way round the first one ends all, as soon as the engine learns that this one is gone."""
+    """Become the first process; the caller waits for it, and reaps and kills what it leaves behind if it is killed. The
+    other way round the first one ends all, as soon as the engine learns that the caller is gone."""
     libc.prctl(SUBREAPER, 1, 0, 0, 0)
     pid = os.fork()
     if pid:
@@ -112,7 +112,7 @@ def enter_lock(info: int, end_all: Callable[[], None]) -> None:
 
 
 def wait_for(pid: int, then: Callable[[], None] = lambda: None) -> NoReturn:
-    """Nothing but that: whoever kills this process of a space kills the first one inside with it."""
+    """Wait, and nothing else: killing this process of a space kills the first one inside with it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
@@ -224,7 +224,7 @@ def restrict(target: str, attributes: int, *, beneath: bool = False) -> None:
 
 
 def drop_rights(capability_call: int) -> None:
-    """All capabilities, for good: nothing that is run later gets any."""
+    """Drop all capabilities permanently: no later program gets any."""
     call("prctl", libc.prctl(NO_NEW_RIGHTS, 1, 0, 0, 0))
     for capability in range(64):
         libc.prctl(DROP_BOUNDING, capability, 0, 0, 0)  # of those that do not exist it fails

@@ -16,10 +16,10 @@ def usual_memory() -> int:
 
 
 def rlimits(limits: Limits) -> Mapping[str, int]:
-    """Names of Python's `resource` module and what they are to be set to.
+    """Names of Python's `resource` module and their values.
 
-    Memory is RLIMIT_DATA: it counts what is private and writable. RLIMIT_AS would count address space as well, of
-    which numerical libraries reserve many times what they use.
+    Memory is RLIMIT_DATA, which counts private writable memory. RLIMIT_AS would count address space too, and numerical
+    libraries reserve many times what they use.
     """
     chosen = {
         "RLIMIT_DATA": limits.memory,

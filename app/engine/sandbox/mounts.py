@@ -104,7 +104,7 @@ def plan(profile: Profile, private: Mount, readable: Sequence[Path] = ()) -> Pla
         if path.exists() and not path.is_symlink():
             put(path, MountKind.READABLE)
     for path in wanted:
-        # A link that leads to a program, and is in nothing that is visible: what it leads to takes its place.
+        # A link to a program outside everything visible: its target takes its place.
         if path.exists() and path.is_symlink() and not places.is_covered(path, _visible_paths(mounts)):
             put(path, MountKind.READABLE)
     put(profile.workspace, MountKind.WRITABLE if profile.writes else MountKind.READABLE)
@@ -133,7 +133,7 @@ def plan(profile: Profile, private: Mount, readable: Sequence[Path] = ()) -> Pla
 
 
 def changeable(profile: Profile) -> tuple[Path, ...]:
-    """The folders of the person's work, be they writable in this mode or not."""
+    """The folders of the user's work, writable in this mode or not."""
     return (profile.workspace, *profile.writable)
 
 

@@ -1,12 +1,12 @@
 """Refuses to make or move a guarded name, by answering system calls in place of the kernel (`man 2 seccomp_unotify`).
 
-Run in the first process of a sandbox, which is an ancestor of all others, cannot be looked into, and is held by the
-same Landlock rules as they are. A filter (`seccomp.guard_program`) sends it each call that makes or moves a name, or
-opens for writing. It copies the path out of the caller's memory once, finds the folder, and refuses, or does on that
-folder what was asked for and hands the result over. What another thread writes over the path meanwhile is never read:
-no call is let through to be read again by the kernel.
+Run in the first process of a sandbox, which is an ancestor of all others, cannot be inspected, and is bound by the same
+Landlock rules. A filter (`seccomp.guard_program`) sends it each call that makes or moves a name, or opens for writing.
+It copies the path out of the caller's memory once, finds the folder, and refuses, or makes the call on that folder and
+hands the result over. Another thread may overwrite the path meanwhile without effect: no call continues, so the kernel
+never reads the path again.
 
-The modules that it needs are handed to `inside.py` together with it.
+`inside.py` receives its modules together with it.
 """
 
 import contextlib
@@ -84,7 +84,7 @@ def install_guard(call: int, program: bytes, handing: socket.socket) -> None:
 
 
 def meet_guard(told: dict[str, Any], line: socket.socket, command: int) -> "NameGuard | None":
-    """Who is to answer, once the filter is there; None if the child, `command`, ended before that."""
+    """The guard that answers once the filter is installed; None if the child, `command`, ended before that."""
     with line:
         _, listeners, _, _ = socket.recv_fds(line, 1, 1)
     return NameGuard(listeners[0], told, command) if listeners else None
@@ -119,7 +119,7 @@ def plain_name(name: bytes) -> str:
 
 
 class NameGuard:
-    """Answers for one sandbox: in the folders that it is told, none of the names can be made or moved."""
+    """Answers for one sandbox: in the given folders, none of the names can be made or moved."""
 
     def __init__(self, listener: int, told: dict[str, Any], command: int) -> None:
         self.listener = listener
@@ -211,8 +211,8 @@ class NameGuard:
     # -- what is guarded -----------------------------------------------------------------------------------
 
     def _is_guarded(self, folder: int, name: bytes = b"") -> bool:
-        """Whether this is a guarded name, or something beneath one that came to be since the start: what was there
-        before lies behind a mount that can only be read. OSError if it is about this process."""
+        """Whether this is a guarded name, or something beneath one made since the start: earlier ones are behind a
+        read-only mount. OSError if it is about this process."""
         found = os.fstat(folder)
         if name and (found.st_dev, found.st_ino) in self._tops:
             return plain_name(name) in self._names
@@ -224,7 +224,7 @@ class NameGuard:
         return any(plain_name(part) in self._names for part in first) and not is_read_only(folder)
 
     def _new(self, ident: int, caller: Caller, number: int, address: int) -> tuple[int, bytes]:
-        """The folder and the name of what is to come to be; OSError if it must not."""
+        """The folder and the name of the new file; OSError if it is not allowed."""
         path = caller.path(address)
         folder, name = caller.locate(caller.base(number_of(number), path), path)
         if self._is_guarded(folder, name):
@@ -286,7 +286,7 @@ class NameGuard:
         raise OSError(errno.EEXIST, "it comes and goes")
 
     def _reopen(self, caller: Caller, found: int, flags: int, mode: int) -> int:
-        """What a descriptor of somebody stands for, opened anew."""
+        """The file behind somebody's descriptor, opened again."""
         if is_system(found):
             raise OSError(errno.EROFS, "nothing is written there")
         if flags & os.O_NOFOLLOW or (flags & os.O_CREAT and flags & os.O_EXCL):
@@ -363,7 +363,7 @@ class NameGuard:
 
 
 def exists(folder: int, name: bytes) -> bool:
-    """Whether there is anything of this name, be it a link that leads nowhere."""
+    """Whether anything has this name, even a dangling link."""
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:

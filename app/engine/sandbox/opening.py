@@ -25,7 +25,7 @@ def is_read_only(descriptor: int) -> bool:
 
 
 def open_guarded(folder: int, name: bytes, flags: int) -> int:
-    """What has a guarded name, to read it. OSError if it is not there, or were to be written."""
+    """Opens a guarded name for reading. OSError if it is missing, or the flags would write it."""
     try:
         found = os.open(name, os.O_PATH | os.O_NOFOLLOW | CLOSED, dir_fd=folder)
     except FileNotFoundError:

@@ -26,7 +26,7 @@ ETC = (
 """What programs read in /etc; nothing of it is secret."""
 
 SCRATCH_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
-"""Folders for everybody, of which the sandbox has its own."""
+"""Folders for everybody; the sandbox has its own instead."""
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 """What every program may use; of terminals only that which it runs in."""
@@ -96,14 +96,14 @@ def secrets(profile: Profile) -> tuple[Path, ...]:
 
 
 def _configured_secrets(environ: os._Environ[str]) -> Iterator[Path]:
-    """Secret files that programs were told to keep elsewhere."""
+    """Secret files that the environment places elsewhere."""
     for name in ("GNUPGHOME", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "KUBECONFIG", "DOCKER_CONFIG"):
         if value := environ.get(name, ""):
             yield from (Path(part) for part in value.split(os.pathsep) if os.path.isabs(part))
 
 
 def environment_files(folder: Path) -> tuple[Path, ...]:
-    """`.env` and its like beneath the folder, as far as it is looked; of links, what they lead to in there."""
+    """`.env` and similar files beneath the folder, down to a limited depth; of links, their targets in there."""
     found = (_real(Path(entry.path)) for entry in _beneath(folder) if _is_environment_file(entry.name))
     return tuple(path for path in dict.fromkeys(found) if path.is_relative_to(folder))
 
@@ -128,7 +128,7 @@ def _beneath(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def guarded_paths(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
-    """What exists in a folder that may be written, but must not be changed; of links, what they lead to in there."""
+    """What exists in a writable folder but must not be changed; of links, their targets in there."""
     names = [*GUARDED, *(name for name in GUARDED_IF_THERE if is_home or name not in HOME_ONLY)]
     there = [_real(folder / name) for name in names if os.path.exists(folder / name)]
     environments = [
@@ -151,10 +151,10 @@ def lets_change(profile: Profile, environment: Path) -> bool:
 
 
 def python_places(profile: Profile) -> tuple[Path, ...]:
-    """All that the Python we run in is made of: prefixes, packages, and the links that lead to it; and our own code,
-    for that would be run outside if somebody changed it in a workspace."""
+    """Everything the Python we run in consists of: prefixes, packages, and the links to it; and our own code, for a
+    change of it in a workspace would run outside."""
     packages = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
-    # What `.pth` files lead to, and what PYTHONPATH names; but no folder as a whole that happens to hold one of these.
+    # Targets of `.pth` files and PYTHONPATH; but no folder as a whole that happens to hold one of these.
     held = {Path.home(), profile.home, profile.workspace, *profile.writable, *profile.hidden}
     held |= set(map(Path, SCRATCH_FOLDERS))
     packages += [entry for entry in sys.path if os.path.isabs(entry) and not _is_above(entry, held)]
@@ -163,7 +163,7 @@ def python_places(profile: Profile) -> tuple[Path, ...]:
 
 
 def program_places(name: str) -> tuple[Path, ...]:
-    """Where the program of this name is with what was installed beside it; nothing if there is no such program."""
+    """The folder of this program with everything installed beside it; nothing if there is no such program."""
     found = shutil.which(name)
     if found is None:
         return ()

@@ -19,7 +19,7 @@ RungChoice = Literal["auto", "bubblewrap", "space", "lock"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one kernel may use up; 0 stands for no limit of ours."""
+    """What one kernel may use; 0 means no limit of ours."""
 
     memory: int = 0
     """Bytes of private memory that one process may ask for."""

@@ -1,8 +1,8 @@
 """The only way from a sandbox to the network: a proxy outside of it that knows a list of hosts.
 
 It listens on a UNIX socket that is bound into the sandbox, understands CONNECT and plain HTTP, resolves names itself,
-and connects to the address that it has judged, so that a name cannot lead elsewhere a moment later. What it
-refuses gets a 403 that says why, and whoever had it opened is told. It does not look into what is carried.
+and connects to the address it has checked, so a name cannot resolve elsewhere a moment later. A refused request gets a
+403 that says why, and the callback of the opener is called. It does not inspect the traffic.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ CONNECTIONS = 128
 
 PIECE = 65_536
 WRITTEN = 100
-"""Characters of what is no host that are passed on."""
+"""Characters of an invalid host that are passed on."""
 
 _OURS = re.compile(rb"(?:proxy-[a-z-]+|connection|keep-alive|te|upgrade|host)\s*:", re.IGNORECASE)
 """Headers that are between a client and its proxy, or that we write ourselves."""
@@ -60,7 +60,7 @@ class Proxy:
         return self
 
     async def close(self) -> None:
-        """Stop listening and cut what goes on; idempotent."""
+        """Stop listening and close all connections; idempotent."""
         server, self._server = self._server, None
         if server is not None:
             server.close()
@@ -107,7 +107,7 @@ class Proxy:
             up_writer.close()
 
     async def _request(self, reader: asyncio.StreamReader) -> tuple[Authority, bytes, bytes]:
-        """Who is wanted, what the client is told then, and what the server is told first."""
+        """The target, the reply to the client, and the first bytes to the server."""
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
@@ -142,7 +142,7 @@ class Proxy:
         except OSError as error:
             raise Refused("502 Bad Gateway", f"{wanted.host} is not known.") from error
         addresses = [_address(str(entry[4][0])) for entry in found]
-        # All of them have to be fit to be connected to: who mixes in a private one means no good.
+        # All of them must be allowed: a name that mixes in a private one is suspicious.
         if not addresses or not all(self._allowed.may_connect(address, wanted.port) for address in addresses):
             self._on_refusal(Refusal(str(wanted), "leads to an address that is not public"))
             raise Refused("403 Forbidden", f"{wanted.host} leads to an address that is not public.")

@@ -51,7 +51,7 @@ class Rung:
     """What comes before its obstacles, in a sentence."""
 
     def obstacle(self, profile: Profile) -> str:
-        """Why it need not even be tried, in plain words; "" if it is to be tried."""
+        """Why it need not even be tried, in plain words; "" if it should be."""
         if self.name == "seatbelt":
             return UNPROVEN if sys.platform == "darwin" else "Seatbelt is there on macOS only"
         if self.name == "bubblewrap" and find_bubblewrap(profile) is None:
@@ -63,8 +63,8 @@ class Rung:
     def argv(
         self, profile: Profile, plan: Plan, readable: Readable, info: int, *, scratch: Path | None, pipes: Path
     ) -> list[str]:
-        """What is started; what `inside.py` is told is to follow. `info` is where the first process is told, the
-        folders are those of `landlock`."""
+        """The command to start; the plan of `inside.py` follows. The first process is reported on `info`, the folders
+        are those of `landlock`."""
         match self.name:
             case "space" | "lock" as name:
                 told = readable(
@@ -87,10 +87,10 @@ class Rung:
                 return [program, "--args", str(listed), "--", sys.executable, "-I", "-S", INSIDE_PATH]
 
     def landlock(self, profile: Profile, plan: Plan, *, scratch: Path | None, pipes: Path) -> Mapping[str, Any]:
-        """What `inside.py` is to allow; a second wall where the rung has mounts, and else the only one.
+        """What `inside.py` should allow; a second wall if the rung has mounts, otherwise the only one.
 
-        `scratch` is the folder for files that do not last, where it is one of this machine; in `pipes` nothing can be
-        made, but what there is be written to.
+        `scratch` is the folder for temporary files, if it is on this machine; code can write to existing files in
+        `pipes`, but make none.
         """
         write = [str(mount.path) for mount in plan.mounts if mount.kind == MountKind.WRITABLE]
         if self.has_namespaces:
@@ -112,7 +112,7 @@ class Rung:
 
 
 HEADER = importlib.util.MAGIC_NUMBER + bytes(12)
-"""Before bytecode that is to be run as a file."""
+"""Header of bytecode that runs as a file."""
 
 
 @cache

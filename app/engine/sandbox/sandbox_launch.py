@@ -1,13 +1,13 @@
-"""One way into a sandbox: what has to be started instead of a command, and the proof that the sandbox holds.
+"""The way into a sandbox: what to start instead of a command, and the proof that the sandbox works.
 
 launch = await SandboxLaunch.open(rung, profile, lambda folder: argv, environ, name_folder=...)
 process = await launch.start(cwd=..., stdin=...)
-await launch.prove()                                # KernelError if a promise is broken
-launch.folder                                       # files for the command, or its sockets; then
-launch.release()                                    # the command begins
-pid = launch.leader                                 # of the command itself, as it is seen from here
+await launch.prove()      # KernelError if a promise is broken
+launch.folder             # files for the command, or its sockets; then
+launch.release()          # the command begins
+pid = launch.leader       # of the command itself, seen from outside
 ...
-await launch.close()                                # at any moment: of what was started nothing is left then
+await launch.close()      # at any moment: ends everything that was started
 """
 
 import asyncio
@@ -35,12 +35,12 @@ from oi_tui.app.engine.sandbox.proxy import Proxy
 from oi_tui.app.engine.sandbox.rungs import Rung
 
 PATIENCE = 2.0
-"""Seconds that all has to be gone in after the sandbox is closed."""
+"""Seconds in which everything must be gone after the sandbox is closed."""
 
 KEEPER = Path(keeper.__file__)
 
 MEETING = Path("/run/oi-tui")
-"""Where sockets are in a sandbox with files of its own: in memory, of which nothing is on this machine's disks."""
+"""The folder of the sockets in a sandbox with files of its own: in memory, not on this machine's disks."""
 
 MEETING_SIZE = 4_000_000
 """Bytes of it."""
@@ -69,7 +69,7 @@ class SandboxLaunch:
         self._line: socket.socket | None = None
         """To the first process inside, which ends when this end is closed."""
         self._info = -1
-        """Where its number is told."""
+        """The pipe for its pid."""
         self._first = 0
         self._leader: psutil.Process | None = None
         self._first_handle = -1
@@ -114,11 +114,11 @@ class SandboxLaunch:
     ) -> Self:
         """Get everything ready. KernelError if there can be no such sandbox here.
 
-        Between us and the command is a `folder`, which is gone with the sandbox. Where it is `shared`, code may change
-        it: once it runs nothing may be written there, for there may be links, but sockets in it serve both sides. Else
-        code may only read in it, and we may write. `name_folder` gives names of folders that can be made, where
-        they are needed. `extra` are variables that are passed on as they are, given the folder for scratch files.
-        `on_refusal` is told of what asks for the network in vain.
+        We share a `folder` with the command, which is gone with the sandbox. If it is `shared`, code may change it:
+        once code runs we must not write there, for there may be links, but sockets in it serve both sides. Otherwise
+        code can only read it, and we may write. `name_folder` gives names for new folders, where needed. `extra` gets
+        the folder for temporary files and returns environment variables to pass on. `on_refusal` is called for each
+        refused network request.
         """
         mounts.check(profile)
         if not seccomp.is_supported():
@@ -169,7 +169,7 @@ class SandboxLaunch:
     def release(self) -> None:
         """Let the command begin."""
         assert self._line is not None
-        with suppress(BrokenPipeError):  # it ended, which whoever waits for it learns
+        with suppress(BrokenPipeError):  # it ended, and the waiter learns that
             self._line.send(b"\n")
 
     async def close(self) -> None:
@@ -266,13 +266,13 @@ class SandboxLaunch:
         self._argv = [*start, str(told), str(line), str(held), str(spare), *argv]
 
     def _keep(self, folders: Sequence[Path]) -> int:
-        """Make folders; the descriptor that is open as long as they are needed, -1 if there are none."""
+        """Make folders; returns the descriptor that keeps them while it is open, -1 if there are none."""
         if not folders:
             return -1
         theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         held = self._pass(ours.fileno())
         with theirs:
-            # First of all: whoever is killed after this leaves nothing.
+            # First of all: a process killed after this leaves nothing behind.
             self._keeper = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(KEEPER), *map(str, folders)],
                 stdin=theirs.fileno(),

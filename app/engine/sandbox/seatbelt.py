@@ -1,9 +1,9 @@
 """The rung for macOS: a plan as a profile of Seatbelt, in the language that `sandbox-exec` reads. NEVER RUN ON A MAC.
 
-Its text is tested against the promises, by a reader of our own; whether a Mac understands and keeps it is not known, so
-nothing is started with it and nobody takes it for a sandbox (`rungs.py`). The last rule that fits decides, as the
-deepest mount does elsewhere. Paths are parameters: nothing of this machine stands in the text. Names that must not come
-to be need no stand-ins: they are denied at any depth, in upper and lower case, for so do Macs compare names.
+Its text is tested against the promises, by a reader of our own; whether a Mac understands and enforces it is unknown,
+so nothing starts with it and it does not count as a sandbox (`rungs.py`). The last matching rule decides, as the
+deepest mount does elsewhere. Paths are parameters: the text has nothing of this machine in it. Forbidden names need no
+placeholders: they are denied at any depth, in upper and lower case, because Macs compare names that way.
 """
 
 import os

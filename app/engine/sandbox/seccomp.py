@@ -15,7 +15,7 @@ LOAD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0
 ALLOW, KILL, FAIL, ASK = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
 
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
-"""Where in `struct seccomp_data`; each argument has eight bytes, of which the lower half comes first."""
+"""Offsets in `struct seccomp_data`; each argument has eight bytes, the lower half first."""
 
 X32 = 0x40000000
 """Marks a call of the x32 interface, which has other numbers for the same calls."""
@@ -199,8 +199,7 @@ _NAMING_AARCH64 = {
 }
 
 _OPENING = {"open": 1, "openat": 2}
-"""Of calls that make or move a name, or open for writing: those of which only some do, and the argument with the flags.
-"""
+"""Calls that may make or move a name, or open for writing, depending on flags, and the argument with the flags."""
 
 SET_DUMPABLE = 4
 """Of `prctl`."""
@@ -215,7 +214,7 @@ _MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 """Calls that change a mode, and the argument that it is."""
 
 SETUID = 0o4000
-"""Makes a program run as its owner, whoever starts it."""
+"""Makes a program run as its owner, regardless of the caller."""
 
 _OF_PROCESSES = {"prlimit64": 0, "setpriority": 1, "ioprio_set": 1}
 """Calls that hold processes to something, and which argument names the process; 0 is the one that calls. How processes
@@ -259,9 +258,9 @@ def is_supported(machine: str = "") -> bool:
 def filter_program(machine: str = "", *, calls_out: bool = True, own_processes: bool = True) -> bytes:
     """The filter for a processor family of `MACHINES`, eight bytes an instruction; KeyError for any other.
 
-    Without `calls_out` no connection can be made to anybody, be it a port or a socket with a path, and nothing be sent
-    to who was not connected: for where there is no network of its own. Being called stays possible. Without
-    `own_processes` limits and priorities are those of the calling process only, for others can be seen.
+    Without `calls_out` code can neither connect to a port or a socket with a path nor send to an unconnected address:
+    for sandboxes that share the network of the machine. Accepting connections stays possible. Without `own_processes`
+    it can set limits and priorities only for the calling process, because it can see others.
     """
     target = MACHINES[machine or platform.machine()]
     calls, program = target.calls, _beginning(target)
@@ -300,8 +299,8 @@ def guard_program(machine: str = "") -> bytes:
             program += _call(number, [_argument(_OPENING[name]), *kind, ask, _allow()])
         else:
             program += _call(number, [ask])
-    # Whoever hides its memory could make no file. Programs that do (gpg-agent) are told that it is done: in here
-    # nobody may look into others anyhow.
+    # A process that hides its memory could make no file. Programs that try (gpg-agent) get a success: in here nobody
+    # may inspect others anyway.
     program += _call(target.prctl, [_argument(0), _instruction(JUMP_EQUAL, SET_DUMPABLE, 0, 1), _failure(0), _allow()])
     for number in (_OPENAT2, _LANDLOCK):
         program += _call(number, [_failure(errno.ENOSYS)])

@@ -1,4 +1,4 @@
-"""What the first program inside a sandbox is told, and what it found, as values: see `inside.py` for the program."""
+"""The promises for the first program inside a sandbox, and its findings, as values: see `inside.py` for the program."""
 
 import json
 import os
@@ -23,12 +23,12 @@ OUTSIDE = tuple(map(Path, ("/", "/usr", "/etc", "/dev", "/run", "/proc", "/home"
 PROMISES = frozenset(
     {"rights", "system calls", "processes", "files", "names", "secrets", "environment", "network", "limits"},
 )
-"""All have to be checked; a report that leaves one out is none."""
+"""All must be checked; a report that leaves one out is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found inside. `broken` says in plain words which promise does not hold, and how."""
+    """The findings inside. `broken` says in plain words which promise is broken, and how."""
 
     checked: frozenset[str]
     broken: tuple[str, ...]

@@ -19,7 +19,7 @@ CALLS: Mapping[str, tuple[int, int]] = {"x86_64": (155, 126), "aarch64": (41, 91
 def launcher_plan(
     rung: Literal["space", "lock"], profile: Profile, plan: Plan, *, inside: Path, program: bytes
 ) -> bytes:
-    """`inside` is the program to go on as, `program` its bytecode."""
+    """`inside` is the program to become, `program` its bytecode."""
     pivot, capset = CALLS[platform.machine()]
     scratch = profile.limits.scratch_size
     return json.dumps(

@@ -1,8 +1,8 @@
 """Takes secrets out of text that leaves: for a model, or for a file that others may read.
 
-What is known to be secret is looked for as it is and in the forms that it is often printed in; what nobody told us
-of, by its shape (secret_shapes.py). In its place stands what it was: `[secret withheld: OPENAI_API_KEY]`. What a
-person sees of their own output is not touched by this.
+Finds known secrets verbatim and in the forms in which they are often printed, and unknown ones by their shape
+(secret_shapes.py). A label replaces each: `[secret withheld: OPENAI_API_KEY]`. The user's own view of an output is not
+redacted.
 """
 
 import json
@@ -17,7 +17,7 @@ from oi_tui.app.engine.secrets.environment import is_credential
 from oi_tui.app.engine.secrets.patterns import SHAPES, Shape
 
 SHORTEST = 8
-"""Characters of a value that is looked for: shorter ones stand in innocent text by chance."""
+"""Minimum length of a value to search for: shorter ones occur in other text by chance."""
 
 LONGEST_VALUE = 20_000
 """Characters of a value; what is longer is no key."""
@@ -32,7 +32,7 @@ _COMMON = frozenset({
     *("redacted", "your-api-key", "your_api_key", "sk-placeholder", "not-needed", "notneeded", "no-key-required"),
     *("internal", "external", "basic_auth", "keychain", "osxkeychain", "libsecret"),
 })  # fmt: skip
-"""Values that hide nothing, and words that stand in any text."""
+"""Values that hide nothing, and words that occur in any text."""
 
 _FOLDER = re.compile(
     r"(?:~|\.{1,2})/|/(?:home|Users|root|etc|usr|var|opt|run|tmp|mnt|srv|data|private|Library|nix|snap|dev|proc)/"
@@ -52,7 +52,7 @@ class Redacted(NamedTuple):
 
     text: str
     names: tuple[str, ...] = ()
-    """What was withheld, one name for each place, in the order of the text."""
+    """What is withheld, one name for each place, in the order of the text."""
 
 
 def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
@@ -71,10 +71,10 @@ class SecretMatch(NamedTuple):
 
 
 class Redactor:
-    """Knows values that are secret, and shapes of secrets. Time grows with the text, whatever stands in it."""
+    """Knows secret values and shapes of secrets. Time grows linearly with the text, whatever is in it."""
 
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
-        """`secrets` are values by the names that stand for them."""
+        """`secrets` maps names to secret values; the name is shown instead."""
         self._forms: dict[str, str] = {}
         for name, value in (secrets or {}).items():
             self.learn(name, value)
@@ -118,7 +118,7 @@ class Redactor:
 
 
 def mark(name: str) -> str:
-    """What stands in the place of a secret."""
+    """The label that replaces a secret."""
     return f"[secret withheld: {name}]"
 
 

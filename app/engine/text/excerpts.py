@@ -27,7 +27,7 @@ def named_files(text: str, folder: Path) -> tuple[str, ...]:
 
 
 def excerpts(names: Iterable[str], folder: Path) -> str:
-    """What is said to the model about these files; names that are no regular files are only repeated."""
+    """What the model reads about these files; for names that are no regular files, only the name."""
     return "\n\n".join(_excerpt(name, _path(name, folder)) for name in list(names)[:MOST_FILES])
 
 
@@ -51,7 +51,7 @@ def _excerpt(name: str, path: Path) -> str:
 
 
 def excerpt_of(name: str, data: bytes, size: int) -> str:
-    """What is said of a file of this size that begins with these bytes."""
+    """What the model reads about a file of this size that begins with these bytes."""
     data = data[:READ]
     try:
         text = data.decode("utf-8-sig")

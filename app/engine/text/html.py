@@ -49,7 +49,7 @@ class Grid(NamedTuple):
 
 
 class Document(NamedTuple):
-    """What there is to read."""
+    """The readable content: text, headings, links and tables."""
 
     parts: tuple[Passage | Grid, ...]
     is_whole: bool

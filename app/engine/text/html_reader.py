@@ -89,7 +89,7 @@ class _Table:
 
     rows: list[list[str]] = field(default_factory=list)
     taken: dict[int, int] = field(default_factory=dict)
-    """Column -> rows that a cell from above still stands in it."""
+    """Column -> rows that a cell from above still spans."""
     names: list[int] = field(default_factory=list)
     """For each row, how many of its first cells are names; -1: all."""
     cell: list[str] | None = None
@@ -156,7 +156,7 @@ class _Reader:
             return
         text = unescape(raw)
         if self._tables:
-            table = self._tables[0]  # what stands in a table in a table is text of the outer one
+            table = self._tables[0]  # the text of a nested table belongs to the outer one
             into = table.caption if table.in_caption else table.cell
             if into is not None:
                 into.append(text)
@@ -254,7 +254,7 @@ class _Reader:
             self._lists[-1] = number + 1
 
     def _frame(self, tag: str, attributes: dict[str, str]) -> None:
-        """What stands in the place of something that is not text; its address is only said, never asked."""
+        """The text that replaces an image or frame; its address is shown, never fetched."""
         said = attributes.get("alt") or _target({"href": attributes.get("src", "")})
         if said or tag != "img":
             self._text(f" [{_FRAMES[tag]}: {said}] " if said else f" [{_FRAMES[tag]}] ")
@@ -349,7 +349,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def _target(attributes: dict[str, str]) -> str:
-    """Where a link leads, if it leads anywhere that can be said."""
+    """The target of a link, if it can be shown."""
     target = "".join(attributes.get("href", "").split())
     return "" if target.lower().startswith(("#", "javascript:", "data:", "blob:", "vbscript:")) else target[:2_000]
 

@@ -46,7 +46,6 @@ LOOKALIKES = (
     "\U0001d7ca\U0001d7ce-\U0001d7ff\U0001e8c7\U0001e8cb\U0001ee00\U0001ee24\U0001ee64\U0001ee80\U0001ee84"
     "\U0001fbf0-\U0001fbf9"
 )
-"""As within the brackets of a regular expression. Those of Unicode's list of confusable characters (confusables.txt)
-that can stand in a name and stand for one letter or digit of ASCII, with the small capitals, mathematical and wide
-letters. Not among them: letters of living Latin alphabets (`ı`, `ƒ`), and those of Greek that science adds to Latin
-names (α, γ, σ)."""
+"""For the brackets of a regular expression. Characters of Unicode's list of confusables (confusables.txt) that can be
+in a name and look like one letter or digit of ASCII, with the small capitals, mathematical and wide letters. Excluded:
+letters of living Latin alphabets (`ı`, `ƒ`), and Greek letters that science adds to Latin names (α, γ, σ)."""

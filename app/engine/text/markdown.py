@@ -38,7 +38,7 @@ PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/svg+xml")
 """Pictures that readers of Markdown show, best first."""
 
 TABLE_TYPE = "application/vnd.oi-tui.table+json"
-"""What our part inside the kernel sends of a data frame; its shape is told in `kernels/in_kernel_tables.py`."""
+"""The type in which our part inside the kernel sends a data frame; `kernels/in_kernel_tables.py` describes it."""
 
 TABLE_HEAD, TABLE_TAIL = 20, 5
 """Rows of a data frame that are written out: a notebook is read, not computed with."""
@@ -84,7 +84,7 @@ def fenced_block(text: str, info: str = "") -> str:
 
 
 def info_word(language: str) -> str:
-    """What stands behind the opening fence for a language; "" for a name that is no word."""
+    """The word after the opening fence for a language; "" for a name that is no word."""
     word = _INFO_WORDS.get(language, language)
     return word if _INFO_WORD.fullmatch(word) else ""
 
@@ -261,7 +261,7 @@ def _json(value: Any) -> str:
 
 
 def picture_bytes(mime: str, content: object) -> bytes | None:
-    """The picture itself, from what a kernel sent; None for what is not a string of base64 (or of SVG)."""
+    """The picture's bytes, from a kernel's output; None if that is no string of base64 (or of SVG)."""
     if not isinstance(content, str) or not content:
         return None
     if mime == "image/svg+xml":
@@ -297,7 +297,7 @@ def _close_markup(text: str) -> str:
         return escaped
     if last == "fence":
         return f"{escaped}\n{markup}"
-    return fenced_block(text)  # nothing closes it: shown as it was written, at least
+    return fenced_block(text)  # nothing closes it: shown verbatim, at least
 
 
 def _after(text: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Figures that only a browser can draw, in words: what a plotly figure shows, and how large an SVG drawing is.
 
-Both come from a stranger: every part may have any shape, and what is not understood is left out.
+Both come from a stranger: every part may have any shape, and unknown parts are left out.
 """
 
 import base64
@@ -34,7 +34,7 @@ _PIXELS = {None: 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm":
 
 
 class SvgSummary(NamedTuple):
-    """What can be said of an SVG without drawing it."""
+    """A description of an SVG without drawing it."""
 
     title: str
     size: tuple[int, int] | None

@@ -30,7 +30,7 @@ def escape_html(text: str) -> str:
     done = 0
     for start, end, is_code in _regions(text, len(lines)):
         if start < done:
-            continue  # a part of what was done already
+            continue  # a part of a line that is done already
         parts += [_escape("\n".join(lines[done:start]))] if start > done else []
         region = "\n".join(lines[start:end])
         parts.append(region if is_code else _escape(region))

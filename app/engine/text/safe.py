@@ -1,10 +1,9 @@
-"""Text of models, kernels and files is hostile until it went through here.
+"""Text of models, kernels and files is hostile until it has been sanitised here.
 
-A terminal obeys what it is sent: control sequences move the cursor, write the clipboard, answer
-into the keyboard; invisible characters make code read otherwise than it runs. `safe_text` keeps
-what a person can see and nothing else; whoever puts foreign text on a screen calls it. Of code
-nothing may be dropped, before it runs and after: `visible_text` writes out what cannot be seen, and
-what `editable_text` writes out becomes itself again.
+A terminal obeys its input: control sequences move the cursor, write the clipboard, answer into the keyboard; invisible
+characters make code look different from what runs. `safe_text` keeps visible characters and nothing else; call it
+before you put foreign text on a screen. Code must stay complete, before it runs and after: `visible_text` writes out
+invisible characters, and `editable_text` does the same reversibly.
 """
 
 import re
@@ -105,7 +104,7 @@ class Visible(NamedTuple):
 
     text: str
     hidden: int
-    """How many characters had to be made visible."""
+    """How many characters were made visible."""
 
 
 def safe_text(text: str) -> str:
@@ -143,7 +142,7 @@ class SafeStream:
     def __init__(self) -> None:
         self._held = ""
         self._in_string = False
-        """Within a sequence that goes on to its end or to that of the line."""
+        """Within a sequence that extends to its end or to the end of the line."""
         self._joint = ""
         """A joiner at the end: whether it holds something together is not known yet."""
         self._near = self._told = ""
@@ -158,7 +157,7 @@ class SafeStream:
         return self._tell(plain)
 
     def finish(self) -> str:
-        """What was kept back; nothing comes after it."""
+        """The held text; nothing comes after it."""
         held, joint = self._held, self._joint
         self._held = self._joint = ""
         self._in_string = False
@@ -204,7 +203,7 @@ class SafeStream:
 
 
 class Editable(NamedTuple):
-    """A source as it is put under a person's hands: what hides in it is written out, and becomes itself again."""
+    """A source for an editor: hidden characters are written out, and restored afterwards."""
 
     text: str
     hidden: int
@@ -215,12 +214,12 @@ class Editable(NamedTuple):
     """Of the source, where all its lines end alike; in the text it is a newline."""
 
     def read(self, text: str) -> str:
-        """The source that `text` stands for, which the person may have changed."""
+        """The source for this text, which the user may have changed."""
         read = SPELLED_OUT.sub(self._restore_character, text)
         return read if self.line_end == "\n" else read.replace("\n", self.line_end)
 
     def _restore_character(self, mark: re.Match[str]) -> str:
-        """Only what was written out here: other marks are the person's own words."""
+        """Only for marks written here: other marks are the user's own words."""
         return chr(int(mark.group()[3:-1], 16)) if mark.group() in self.marks else mark.group()
 
 
@@ -251,8 +250,8 @@ def visible_text(text: str, *, emoji: bool = False) -> Visible:
 
 
 def collapse_blanks(text: str) -> str:
-    """`text` with each long run of blanks within a line as `⟨4,000 blanks⟩`, to be looked at: what stands behind such
-    a run would be on no screen."""
+    """`text` with each long run of blanks within a line as `⟨4,000 blanks⟩`, for display: anything after such a run
+    would be off the screen."""
     return _BLANKS.sub(lambda run: f" ⟨{len(run.group()):,} blanks⟩ ", text)
 
 
@@ -279,15 +278,15 @@ def without_hidden(text: str) -> str:
 
 @cache
 def _pattern(pattern: str) -> re.Pattern[str]:
-    """Compiled when it is needed first: that takes milliseconds, and the first frame does without."""
+    """Compiled on first use: that takes milliseconds, which the first frame cannot spare."""
     return re.compile(pattern)
 
 
 @cache
 def _pile() -> re.Pattern[str]:
-    """Where more marks than that may be: a long run without any of the letters that are certainly none.
+    """Where there may be too many marks: a long run without any of the letters that are certainly none.
 
-    To compile it takes three milliseconds, and most texts do without.
+    Compiling it takes three milliseconds, and most texts do not need it.
     """
     return re.compile(
         "[^\n\t -~\u00a1-\u00a8\u00aa-\u00ad\u00af-\u02ff\u0391-\u0482\u05d0-\u05ea\u0620-\u064a\u0e01-\u0e30"
@@ -370,7 +369,7 @@ def _spell_if_deceiving(match: re.Match[str]) -> str:
 
 
 def _reads_as_latin(word: str) -> bool:
-    """Whether Latin letters stand in it, and foreign ones that all look like Latin letters."""
+    """Whether it has Latin letters, and foreign ones that all look like Latin letters."""
     latin = _pattern(_LOOKALIKE).sub("", word)
     return latin != word and latin.isascii() and any(map(str.isalpha, latin))
 

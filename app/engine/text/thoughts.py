@@ -1,4 +1,4 @@
-"""What is said of a thought where it is folded to one line."""
+"""The one line that a folded thought shows."""
 
 from oi_tui.app.engine.core.blocks import ThoughtBlock
 from oi_tui.app.engine.text.words import quantity

@@ -6,7 +6,7 @@ from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.app.engine.text.words import one_line
 
 LONGEST_PLACE = 200
-"""Characters: what stands in a file may be of any length."""
+"""Characters: text in a file may be of any length."""
 
 
 def place_in_words(place: str) -> str:

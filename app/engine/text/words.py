@@ -7,12 +7,12 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def plural(number: int, noun: str, many: str = "") -> str:
-    """The noun as it is written after this number: `line`, `lines`; `many` where an s is not enough."""
+    """The noun after this number: `line`, `lines`; `many` where an s is not enough."""
     return noun if number == 1 else many or f"{noun}s"
 
 
 def quantity(number: int, noun: str, many: str = "") -> str:
-    """So many of something: `1 line`, `2,400 lines`, `0 matches`."""
+    """A number with its noun: `1 line`, `2,400 lines`, `0 matches`."""
     return f"{number:,} {plural(number, noun, many)}"
 
 
@@ -69,7 +69,7 @@ def one_line(text: str) -> str:
 
 
 def _scale(count: int, units: int) -> tuple[float, str]:
-    """The amount in the unit that leaves one to three digits, of the first so many units."""
+    """The amount in the unit that leaves one to three digits, of the first `units` units."""
     amount, unit = float(count), 0
     while amount >= 999.5 and unit < units - 1:
         amount, unit = amount / 1000, unit + 1

@@ -1,4 +1,4 @@
-"""A tool as a value: what a model is told of it, what the policy is told of a call, and what runs one.
+"""A tool as a value: its description for a model, the facts of a call for the policy, and the function that runs it.
 
 async def now(arguments, output):
     return datetime.now(ZoneInfo(arguments["zone"])).isoformat()
@@ -36,7 +36,7 @@ _DEEPEST = 50
 
 
 class ToolFailed(Exception):
-    """A call that cannot do what it was asked to; its text is what the model and the person are told."""
+    """A call that failed; its text is for the model and the user."""
 
 
 class Capabilities(Value, frozen=True, kw_only=True):
@@ -90,17 +90,17 @@ class Tool:
     `bypassPermissions` where it may destroy something."""
 
     def __post_init__(self) -> None:
-        """SettingsError for a name that no model can be told."""
+        """SettingsError for a name that no model API accepts."""
         if not NAME.fullmatch(self.name):
             raise SettingsError(f"{self.name!r} is no name for a tool: a letter, then letters, digits, _ and -.")
 
     @property
     def spec(self) -> ToolSpec:
-        """What a model is told of it."""
+        """The description for a model."""
         return ToolSpec(name=self.name, description=self.description, schema=self.schema)
 
     def facts(self, source: str) -> SourceFacts:
-        """What a call with these arguments does, as far as it can be told. Never raises."""
+        """The effects of a call with these arguments, as far as known. Never raises."""
         may, exposed = self.capabilities, not self.confinement.sandboxed
         risks = [Risk(MAY_DESTROY if may.destroys and exposed else "may change files or data", WHOLE)] * may.writes
         risks += [Risk(NETWORK, WHOLE)] * may.network + [Risk(EXPOSED, WHOLE)] * exposed
@@ -134,7 +134,7 @@ class Tool:
 
 
 def error_text(error: BaseException) -> str:
-    """What it says of itself, or its type where it cannot."""
+    """Its message, or its type if it has none."""
     try:
         return str(error)
     except Exception:
@@ -157,7 +157,7 @@ _FILE = re.compile(r"file:(?://[^/]*)?([^?#]*)(?:[?#].*)?", re.IGNORECASE | re.D
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """The paths that this text may stand for: itself, what is behind `=`, and both out of `file://`."""
+    """The paths this text may contain: itself, the part after `=`, and both without `file://`."""
     if _ELSEWHERE.fullmatch(text):
         return
     for part in dict.fromkeys((text, text.partition("=")[2].strip(), text.rpartition("=")[2].strip())):

@@ -78,7 +78,7 @@ class ToolRunner:
             stream.detach()
             raise
         except Exception as error:
-            # Boundary: the tool may be somebody else's. What it raises is told like an exception of code.
+            # Boundary: the tool may be somebody else's. Its exceptions are reported like those of code.
             if not isinstance(error, ToolFailed | ValueError):
                 _log.warning("the tool %s failed", self.tool.name, exc_info=True)
             name, text = type(error).__name__, error_text(error)
@@ -106,7 +106,7 @@ class ToolRunner:
         """No call asks for a line."""
 
     async def interrupt(self, *, restart: bool = True) -> InterruptMeans:
-        """Cancel the call. One that goes on all the same is given up with `restart`: nothing more is heard of it."""
+        """Cancel the call. One that ignores that is abandoned with `restart`: its later results are dropped."""
         running = self._running
         if running is None:
             return "nothing_ran"

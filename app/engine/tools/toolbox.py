@@ -32,7 +32,7 @@ class Toolbox:
         return frozenset(self._runners)
 
     def specs(self, languages: Sequence[Language]) -> tuple[ToolSpec, ...]:
-        """What a model is told, `execute` first."""
+        """The descriptions for a model, `execute` first."""
         first = (execute_spec(languages),) if languages else ()
         return (*first, *(runner.tool.spec for runner in self._runners.values()))
 

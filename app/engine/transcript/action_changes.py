@@ -39,7 +39,7 @@ def with_source(action: ActionBlock, event: CodeFinished | CallFinished) -> Acti
 
 
 def with_decision(action: ActionBlock, event: DecisionMade) -> ActionBlock:
-    """The action as it was decided about: refused, or proposed as it is to run."""
+    """The action after the decision: refused, or proposed with its final source."""
     if event.verdict in ("skip", "stop"):
         ending = event.ending
         if (event.verdict, event.decider, event.reason) == ("stop", "person", ""):

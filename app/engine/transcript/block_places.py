@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from oi_tui.app.engine.core.blocks import Block
 
 NEWEST = 1_000
-"""Blocks of which the place is always known: events are about these, but for what a person does with an older one."""
+"""Newest blocks whose place is always known: events are about these, unless the user works with an older one."""
 
 
 class BlockPlaces(dict[str, int]):

@@ -18,13 +18,13 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import StreamOutput
 
 DeltaKey = tuple[str, ...]
-"""What a delta goes on with: others of the same key make one text with it."""
+"""Deltas with the same key join to one text."""
 
 
 def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     """The same events with neighbouring deltas of one block merged; folding either gives an equal transcript.
 
-    The end of a stream stands where it first moved, as it was last: what lies between does not depend on it.
+    The end of a stream has the place of its first change and the text of its last: nothing in between depends on it.
     """
     merged: list[AnyEvent] = []
     texts: list[str] = []

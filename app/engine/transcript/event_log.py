@@ -20,7 +20,7 @@ def extend(transcript: Transcript, events: Iterable[AnyEvent]) -> None:
         for event in events:
             transcript.apply(event)
     except Exception as error:
-        # Boundary: a log may come from anywhere; whoever opens it is told so, in plain words.
+        # Boundary: a log may come from anywhere; the error is in plain words.
         raise StoreError("What is written of this session makes no sense.", details=repr(error)) from error
 
 

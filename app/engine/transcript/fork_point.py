@@ -9,9 +9,9 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 
 
 def events_until(events: Iterable[AnyEvent], block_id: str, place: Place) -> int | None:
-    """How many of the events stand before the block, or (`after`) lead to the moment when it was finished.
+    """How many of the events come before the block, or (`after`) up to the moment when it was finished.
 
-    None if there is no such block. Output that came after its run belongs to what is left behind.
+    None if there is no such block. Output that came after its run belongs to the part left behind.
     """
     transcript = Transcript()
     there = False

@@ -1,8 +1,8 @@
-"""Blocks back to the events that they come of: the fold of `transcript.py` turned round.
+"""Blocks back to their events: the reverse of the fold in `transcript.py`.
 
-Blocks that were read from a file become a session this way. What is left half open in them is closed, ids that are
-missing or stand twice are made anew, and a step number that a file makes up costs one event, not as many. What the
-model was told beyond a prompt does not come along: it would be told again, and nobody would have seen it.
+Blocks read from a file become a session this way. Open blocks are closed, missing or duplicate ids are replaced, and an
+invented step number costs one event, not as many. The model's input besides a prompt is dropped: it would be sent
+again, and nobody would have seen it.
 """
 
 import math
@@ -55,7 +55,7 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.usage import Usage
 
 SILENT_STEPS = 100
-"""Steps in a row of which nothing came, at most; real sessions have a few."""
+"""Most empty steps in a row; real sessions have a few."""
 
 LONGEST_ID = 100
 

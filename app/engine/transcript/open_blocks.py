@@ -1,6 +1,6 @@
-"""What becomes of a block that is half open when nothing more comes of it.
+"""The end of an open block that nothing will complete.
 
-A part of the fold (`transcript.py`): what is known of an action then says what is said of it.
+A part of the fold (`transcript.py`): the state of an action decides how it ends.
 """
 
 from collections.abc import Container

@@ -1,9 +1,9 @@
-"""What a file keeps of a block beside what its own form carries, so that the block comes back as it was.
+"""The parts of a block that a file format cannot express, so that an import restores the block.
 
-A cell or a message carries the text, the source, the outputs; the outline is the rest of the block, but for what is
-true of one machine only: paths to the whole of a long output, names of secrets, repeated runs, what the model was told
-of the files of a prompt. `unfolding.py` would not believe an imported file that says something of the kind. What the
-program said of itself comes back as what the file says (`attribute_to_file`).
+A cell or a message carries the text, the source, the outputs; the outline is the rest of the block, except for facts
+about one machine: paths to the whole of a long output, names of secrets, repeated runs, the excerpts of a prompt's
+files. `unfolding.py` would not believe such facts in an imported file. Notices of the program become quotations of the
+file (`attribute_to_file`).
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ FROM_FILE = "From the file: "
 
 
 class SessionOutline(Value, frozen=True, kw_only=True):
-    """What a file says of the session as a whole. Model and times are told, never taken over."""
+    """What a file says of the session as a whole. Model and times are shown, never restored."""
 
     id: str = ""
     title: str = ""

@@ -22,7 +22,8 @@ def as_thought(prose: ProseBlock) -> ThoughtBlock:
 
 
 def count_thought(blocks: Sequence[Block], step: int, tokens: int) -> ThoughtBlock | None:
-    """The last thought of this step with what the server counted for all of them; None where nothing is to be said."""
+    """The last thought of this step with the server's token count for all of them; None if there is nothing to
+    change."""
     for block in reversed(blocks) if tokens else ():
         match block:
             case ThoughtBlock() if block.step == step:

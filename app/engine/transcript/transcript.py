@@ -117,7 +117,7 @@ class Transcript:
         self.strays = 0
         """Events that changed nothing, because their block is not there."""
         self._settled = 0
-        """So many of the first blocks have not changed since all were settled: a session is resumed many times."""
+        """This many of the first blocks have not changed since all were settled: a session is resumed many times."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Transcript):
@@ -274,7 +274,7 @@ class Transcript:
                 self.foreign.clear()
                 self._approved.clear()
                 self.step = self._settled = 0
-                self.usage = msgspec.structs.replace(self.usage, last_input_tokens=0)  # what was spent was spent
+                self.usage = msgspec.structs.replace(self.usage, last_input_tokens=0)  # the tokens are spent either way
                 self.pending_decision = self.pending_input = None
                 return ()
             case RetryScheduled() | KernelChanged():
@@ -347,7 +347,7 @@ class Transcript:
         return self._set(msgspec.structs.replace(action, outputs=(*action.outputs, output)))
 
     def _join(self, block_id: str) -> None:
-        """Put the pieces of text that came since somebody looked behind what was there."""
+        """Append the pieces of text that came since the last look."""
         if (growing := self._growing.pop(block_id, None)) is not None:
             self._set(with_more_text(self._action(block_id), growing))
 
@@ -361,7 +361,7 @@ class Transcript:
         return tuple(changed)
 
     def close(self, cause: Cause) -> tuple[int, ...]:
-        """Nothing goes on that is half open anywhere: as when the session is opened again."""
+        """Close everything that is half open: for when the session is opened again."""
         return self._settle(cause, everywhere=True)
 
     def _settle(self, cause: Cause, *, everywhere: bool = False) -> tuple[int, ...]:
