@@ -61,7 +61,7 @@ def make_engine(
         cwd=Path(setup.cwd),
         trusted=setup.trusted,
         seen=setup.rules,
-        own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # who is trusted, what was done: not unasked either
+        own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # decisions, audit log: changes need approval
     )
     store = open_store() if sessions is None else Store(sessions)
     models = Models(settings.model, environ=environ)
@@ -104,7 +104,7 @@ def make_kernels(
     redactor: Redactor,
     spill_dir: Path,
 ) -> Kernels:
-    """The kernels of one session. SettingsError if the Python or the server that was asked for is not there."""
+    """The kernels of one session. SettingsError if the chosen Python or server does not exist."""
     kernel, cwd = setup.settings.kernel, Path(setup.cwd)
     chosen = choose_environment(cwd, environ, asked=kernel.python, trusted=setup.trusted)
     servers = known_servers()

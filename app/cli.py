@@ -1,7 +1,7 @@
-"""The command line: argv to settings, and to the front end that was asked for.
+"""The command line: argv to settings and a front end.
 
-Imports at the top are cheap; each command imports its own world inside, because the screen must neither wait
-for the engine's libraries nor load them.
+Imports at the top are cheap; each command imports its own world inside, because the screen must not load the engine's
+libraries or wait for them.
 """
 
 import asyncio
@@ -224,7 +224,7 @@ def run(
             if asker is not None:
                 asker.close()
         tell_left_alive(front.session_id)
-        # All is written down and ended. A call of a tool, or a thread, may go on all the same: nobody waits for it.
+        # Everything is saved. A tool call or a thread may still be running: nobody waits for it.
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):  # nobody reads it any more
                 stream.flush()
@@ -234,7 +234,7 @@ def run(
 
 
 def _read_piped() -> bytes | None:
-    """What was piped or redirected into us, None if nothing was."""
+    """Standard input if it is a pipe or a file, otherwise None."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:
@@ -245,7 +245,7 @@ def _read_piped() -> bytes | None:
 
 
 def _require_sandbox(setup: Configure) -> None:
-    """KernelError if there has to be a sandbox and can be none: before a model is asked for code that cannot run."""
+    """KernelError if a sandbox is required and impossible: before a model is asked for code that cannot run."""
     sandbox = setup.settings.sandbox
     if sandbox.mode == "danger-full-access" or setup.settings.loop.approve == "never":
         return
@@ -279,7 +279,7 @@ def _with_data(task: str, data: bytes, setup: Configure) -> tuple[str, Configure
 
 
 def _asker() -> TerminalAsker | None:
-    """Whoever sits at the controlling terminal, None if there is nobody."""
+    """The person at the controlling terminal, None if there is none."""
     try:
         return TerminalAsker()
     except OSError:
@@ -304,7 +304,7 @@ def main() -> NoReturn:
             SKELETON.clear()
             said = io.StringIO()
             error.show(said)
-            echo(said.getvalue(), err=True, nl=False)  # it repeats what was given, such as a file's name
+            echo(said.getvalue(), err=True, nl=False)  # it may quote a file's name
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(130)

@@ -1,5 +1,5 @@
-"""How the program begins and ends, whatever the words of its command line were: errors in plain words, the screen with
-what it needs, a session to go on with, what is left alive.
+"""Start and end of the program, for every command: errors in plain words, the screen with its dependencies, the session
+to resume, kernels that stay alive.
 
 Imports at the top are few and cheap, and none of them is that of the command line.
 """
@@ -38,7 +38,7 @@ def tell_errors() -> Iterator[None]:
         try:
             yield
         finally:
-            SKELETON.clear()  # what is said below is said on the terminal as it was
+            SKELETON.clear()  # later messages belong on the terminal as it was
     except OiTuiError as error:
         echo(f"✗ {safe_text(error.title)}", err=True)
         if error.hint:
@@ -122,7 +122,7 @@ def screen_of(opening: "Opening", screen: ScreenSection) -> "OiTui":
 
 
 def run_screen(tui: "OiTui", *, mouse: bool, transcript: bool = False) -> "NoReturn":
-    """Run it to its end, say in the terminal how to come back, and end the program."""
+    """Run it to its end, print how to resume, and end the program."""
     tui.run(mouse=tui.chat.settings.screen.mouse and mouse)
     session = tui.chat.bridge.transcript
     if transcript:
@@ -167,7 +167,7 @@ def require_kernel(server: str, python: str, folder: Path) -> None:
 
 
 def tell_left_alive(session_id: str) -> None:
-    """At the end of the program: which kernels of this session go on, and what ends them."""
+    """At the end of the program: which kernels of this session stay alive, and how to end them."""
     from oi_tui.app.engine.kernels.remote.address import SHORT_ID
     from oi_tui.app.engine.kernels.remote.living import living_kernels
 

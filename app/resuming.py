@@ -64,8 +64,8 @@ def find_opening(resume: str | None, cwd: str, elsewhere: Elsewhere | None) -> O
 
 
 def stored_session(resume: str, elsewhere: Elsewhere | None) -> str | None:
-    """The session that a task without a screen goes on with, None for a new one; StoreError if it is open elsewhere,
-    and nothing was said about that."""
+    """The session that a task without a screen resumes, None for a new one; StoreError if it is open elsewhere and
+    `elsewhere` is None."""
     with closing(Store(private_dir(data_dir()) / "sessions.db")) as store:
         session_id = _find(store, resume)
         try:

@@ -1,4 +1,4 @@
-"""The engine as a process of its own, for one front end, and for those that come back to it."""
+"""The engine as a process of its own, for one front end, and for those that reconnect."""
 
 import asyncio
 import functools
@@ -15,8 +15,8 @@ from oi_tui.app.privacy import close_to_others
 
 
 def serve_front_end(descriptor: int) -> None:
-    """Serve whoever is at the other end of this socket until they leave, and end the process."""
-    if not gc.isenabled():  # the start does without; what there is now stays
+    """Serve the front end at the other end of this socket until it leaves, then end the process."""
+    if not gc.isenabled():  # not during the start; everything so far is permanent
         gc.freeze()
         gc.enable()
     close_to_others()  # code that runs without a sandbox could read our keys from our environment
@@ -27,7 +27,7 @@ def serve_front_end(descriptor: int) -> None:
 async def _serve(descriptor: int) -> None:
     serving = asyncio.current_task()
     assert serving is not None
-    # The sandbox is tried here and not by the screen, which is to be seen at once.
+    # The sandbox is tried here and not by the screen, which must appear at once.
     exchange = Exchange(functools.partial(make_engine, try_sandbox=True))
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, serving.cancel)
@@ -37,7 +37,6 @@ async def _serve(descriptor: int) -> None:
         await exchange.serve(await Line.on(socket.socket(fileno=descriptor)))
     except asyncio.CancelledError:
         code = 143
-    # All is written down and ended. A thread may still be importing a library for seconds, a call of a tool may go
-    # on all the same: nobody waits for that.
+    # Everything is saved. A thread may still be importing a library, or a tool call running: nobody waits for that.
     logging.shutdown()
     os._exit(code)

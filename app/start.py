@@ -61,8 +61,7 @@ def begin(words: "Sequence[str]") -> None:
 
 
 def opens_screen(words: "Sequence[str]") -> bool:
-    """Whether this command line opens the screen, as far as can be told without reading it properly; where it is
-    not certain, no."""
+    """Whether this command line opens the screen, without parsing it properly; False if unsure."""
     return WITHOUT_SCREEN.isdisjoint(words)
 
 

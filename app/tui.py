@@ -69,8 +69,8 @@ class OiTui(TypingOrder):
         recorded: bool = False,
         outlives: bool = False,
     ) -> None:
-        """With a `workplace`, no engine is started before something was decided about the folder. `recorded`: what
-        is connected to plays a recording. `outlives`: the engine goes on, detached, if the terminal is lost."""
+        """With a `workplace`, no engine starts before a decision about the folder. `recorded`: the other side plays a
+        recording. `outlives`: the engine keeps running, detached, if the terminal is lost."""
         super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else GuardedDriver)
         self._images = settings.screen.images
         self._known = TerminalFacts()
@@ -123,7 +123,7 @@ class OiTui(TypingOrder):
             self.run_worker(remember_look(self.chat, self.console), name="look")
 
     async def _start_engine(self) -> EngineClient:
-        """What was decided about the folder is asked for first: nothing of it is read, and nothing runs, before."""
+        """The decision about the folder comes first: nothing in it is read, and nothing runs, before."""
         place = self._workplace
         if place is not None and place.is_undecided and await self._ask_about_folder(place) is None:
             await self.chat.leaving.leave()
@@ -205,7 +205,7 @@ class OiTui(TypingOrder):
         leave_signals_alone()
 
     def action_palette(self, command_id: str = "") -> None:
-        """Every command, or what there is to choose from for one. A question that is open stays so, undecided."""
+        """Every command, or the choices of one. An open question stays open, undecided."""
         from oi_tui.app.screens.palette_screen import PaletteScreen, Picked  # seldom seen
 
         def run(picked: Picked | None) -> None:
@@ -220,7 +220,7 @@ class OiTui(TypingOrder):
             self.push_screen(PaletteScreen(current, find_command(command_id)), run)
 
     async def action_quit(self) -> None:
-        """Leave; ask first when that would break something off."""
+        """Leave; ask first if that interrupts something."""
         if not self.chat.bridge.busy:
             await self.chat.leaving.leave()
             return
@@ -284,7 +284,7 @@ class OiTui(TypingOrder):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Say something in passing: made safe, whoever's words they are, and never read as markup."""
+        """A passing message: sanitised, whatever its source, and never read as markup."""
         super().notify(safe_text(message), title=safe_text(title), severity=severity, timeout=timeout, markup=False)
 
     async def action_stop(self) -> None:
@@ -302,4 +302,4 @@ class OiTui(TypingOrder):
         with log.open("a", encoding="utf-8", errors="replace") as file:
             file.write(f"{datetime.now().astimezone().isoformat()}\n{traceback.format_exc()}\n")
         log.chmod(0o600)
-        self.panic(Text(safe_text(f"✗ oi-tui crashed. Details: {log}")))  # how to resume is told by whoever ran it
+        self.panic(Text(safe_text(f"✗ oi-tui crashed. Details: {log}")))  # the caller prints how to resume

@@ -21,7 +21,7 @@ def plugins() -> list[tuple[str, object]]:
         try:
             found.append((f"{package}:{point.name}", point.load()))
         except Exception:
-            # The boundary to somebody else's code: whatever its import raises, we go on without it.
+            # The boundary to somebody else's code: whatever its import raises, we continue without it.
             _log.warning("the plugin %s of %s cannot be loaded", point.value, package, exc_info=True)
     return sorted(found, key=lambda pair: pair[0].lower())
 

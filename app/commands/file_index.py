@@ -1,7 +1,7 @@
 """The files of a folder by name, found while a name is typed.
 
-The folder is walked in a thread, within bounds and never through links. A search runs on what was found: it takes a few
-milliseconds where there are a hundred thousand files, so that it can be made for each key.
+A thread walks the folder, within limits and never through links. Searches use the result of the walk: with a hundred
+thousand files they take a few milliseconds, so each key press can search.
 """
 
 import asyncio
@@ -28,13 +28,14 @@ WALK = 10.0
 """Seconds that a walk may take."""
 
 FRESH, SHARE = 3.0, 20
-"""Seconds after which the next search has the folder walked again; and so many times what the last walk took."""
+"""Seconds after which the next search walks the folder again, and the same as a multiple of the last walk's
+duration."""
 
 FOUND = 50
 """Results of one search."""
 
 ENOUGH = 10
-"""Results that hold what was typed, after which those are not looked for that only have its letters."""
+"""With this many paths that contain the query, paths that only have its letters are not searched."""
 
 NEVER = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".ipynb_checkpoints"})
 """Folders that nobody means, and that can be very large."""
@@ -71,8 +72,8 @@ class FileTable(NamedTuple):
 
 
 def find_files(table: FileTable, query: str, most: int = FOUND) -> list[str]:
-    """Paths that fit what was typed, best first: names that begin with it, paths that hold it, then paths that hold its
-    letters in their order. What is hidden (`.name`) is found by who types a dot."""
+    """Paths that match the query, best first: names that begin with it, paths that contain it, then paths that have its
+    letters in order. Hidden files (`.name`) match only if the query has a dot."""
     query = _small(query)
     found: dict[int, None] = {}
     ways = (_by_name, _by_part, _by_letters) if query else (_all,)
@@ -125,7 +126,7 @@ def _by_letters(table: FileTable, query: str) -> Iterator[int]:
 
 
 class FileIndex:
-    """The files of one folder, as they were at the last walk."""
+    """The files of one folder at the time of the last walk."""
 
     def __init__(self, folder: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.folder = folder

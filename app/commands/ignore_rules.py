@@ -31,7 +31,7 @@ class IgnoreRules(NamedTuple):
     """The rules of one file."""
 
     prefix: str
-    """What paths that are asked about have before the folder of the file, "" or with a slash at its end."""
+    """What a path has before the folder of the ignore file, "" or with a slash at the end."""
     above: str
     """What they lack, where that folder is further out."""
     groups: tuple[IgnoreGroup, ...]
@@ -112,8 +112,8 @@ def _read_line(line: str) -> _Line | None:
 def _expression(glob: str) -> str:
     """A regular expression for a pattern: `*` and `?` stay within a name, `**` crosses folders.
 
-    What follows a star is taken where it stands first, and that is not tried again: any other place leaves less to
-    what comes after it. So no pattern takes longer than the square of the path, whoever wrote it.
+    The text after a star matches at its first place, without backtracking: any other place leaves less for the rest. So
+    no pattern takes longer than the square of the path, even a hostile one.
     """
     stretches = [[""]]
     """Between `**/` and the next one; of each, what stands between its stars."""

@@ -24,9 +24,9 @@ class Mentions(NamedTuple):
 
 
 def find_mentions(text: str, folder: Path) -> Mentions:
-    """What is written as `@path` or `@"a path"`; paths that are not absolute are below the folder.
+    """Mentions written as `@path` or `@"a path"`; relative paths are below the folder.
 
-    Only what has a dot or a slash in it, or stands in quotes, looks like a file: `@property` may be what it is about.
+    Only a name with a dot or a slash, or in quotes, looks like a file: `@property` may be part of the question.
     """
     files: dict[str, None] = {}
     missing: dict[str, None] = {}
@@ -47,7 +47,7 @@ def write_mention(name: str) -> str | None:
 
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:
-    """Names, and whether they stand in quotes."""
+    """Names, and whether they are in quotes."""
     for quoted, plain in _MENTION.findall(text):
         yield quoted or plain, bool(quoted)
 

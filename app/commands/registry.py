@@ -49,7 +49,7 @@ class Command(NamedTuple):
     choices: Callable[[], Mapping[str, str]] = dict
     """The words that may follow it, each with its meaning; empty where others may."""
     action: str = ""
-    """Of Textual; ARGUMENT stands for what follows the slash command."""
+    """A Textual action; ARGUMENT is replaced by the argument of the slash command."""
     verb: Callable[[str], AnyVerb] | None = None
 
 

@@ -19,10 +19,10 @@ class SlashLine(Value, frozen=True, kw_only=True):
 
 
 def interpret(text: str, folder: Path) -> AnyVerb | SlashLine:
-    """What a text from the composer asks for: a prompt, the person's own code, or a slash command.
+    """What a text from the composer is: a prompt, the user's own code, or a slash command.
 
-    Code begins with its sign, without a space before it: that is how a paste is told from what was typed. A text
-    that begins with `/` but looks like a path, or has more than one line, is a prompt.
+    Code begins with its sign, without a space before it: that distinguishes it from pasted text. A text that begins
+    with `/` but looks like a path, or has more than one line, is a prompt.
     """
     stripped = text.strip()
     match text[:1]:

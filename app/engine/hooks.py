@@ -68,7 +68,7 @@ class EngineHooks:
 
     @_hookspec
     def after_request(self, session_id: str, request: ChatRequest, failed: bool) -> None:
-        """The answer is complete, was broken off, or failed."""
+        """The answer is complete, was interrupted, or failed."""
 
     @_hookspec
     def before_action(self, session_id: str, block: ActionBlock) -> None:
@@ -140,7 +140,7 @@ class Hooks:
             try:
                 result = implementation.function(*(values[name] for name in implementation.argnames))
             except (Exception, SystemExit, asyncio.CancelledError) as error:
-                # The boundary to somebody else's code: the session goes on without it, also where it wants to exit.
+                # The boundary to somebody else's code: the session continues without it, even if it wants to exit.
                 self._report(implementation.plugin_name, hook, error)
                 if failures is not None:
                     failures.append(implementation.plugin_name)

@@ -1,8 +1,11 @@
 """Fakes that ship with the engine: a scripted model and a scripted kernel, both recording.
 
-They stand in for the real ones in tests of anything above them, here and in plugins.
+Use them in tests of everything above them, here and in plugins.
 
-    model = FakeModel("I'll add.\n```python\n1+1\n```", "It is 2.")
+    model = FakeModel("I'll add.
+```python
+1+1
+```", "It is 2.")
     kernels = FakeKernels(python=FakeKernel({"1+1": [text_result("2"), RunResult(status="ok")]}))
 """
 
@@ -39,11 +42,11 @@ class FakeModel:
         self.takes_images = takes_images
         self.tells_price = True
         self.closed = 0
-        """How often an answer was broken off before its end."""
+        """How often an answer was cancelled."""
         self._asked = asyncio.Condition()
 
     async def wait_for_requests(self, count: int) -> None:
-        """Wait until there were so many requests."""
+        """Wait until this many requests have arrived."""
         async with self._asked:
             await self._asked.wait_for(lambda: len(self.requests) >= count)
 
@@ -112,7 +115,7 @@ class RecordingObserver:
 
 
 Happenings = Sequence[AnyEvent | RunResult]
-"""What comes of a run, its result last. Of which block the events are is filled in by the kernel."""
+"""The events of a run, its result last. The kernel fills in the block."""
 
 Script = Mapping[str, Happenings] | Callable[[str], Happenings]
 
@@ -148,11 +151,11 @@ class FakeKernel:
         self.tells = True
         """Unset it to have questions about variables not answered."""
         self.asked: list[str] = []
-        """What was asked about variables: "*" for all of them, "* again" if nothing ran since, else a name."""
+        """The requests about variables: "*" for all of them, "* again" if nothing ran since, else a name."""
         self.late: list[Emit] = []
         """For each run, what emits an event of it: call it for what comes after its end."""
         self.closed = asyncio.Event()
-        """Set when it was ended for good."""
+        """Set when it was closed permanently."""
         self._released = asyncio.Event()
         self._interrupted = False
 
@@ -204,7 +207,7 @@ class FakeKernel:
         return self.script.get(source, default)
 
     async def answer(self, text: str) -> None:
-        """Recorded; the waiting run goes on."""
+        """Recorded; the waiting run continues."""
         self.answers.append(text)
         self._released.set()
 
@@ -288,7 +291,7 @@ class FakeKernels:
         return ()
 
     def hand_over(self, session_id: str, heir: str) -> None:
-        """Nobody comes back to them."""
+        """Nobody reconnects to them."""
 
     async def use(self, name: str, *, agreed: bool = False) -> KernelMove:
         """A fresh kernel that is not started yet, whatever the name."""
@@ -377,7 +380,7 @@ class FakeModels:
         return name != "gone"
 
     async def provider(self, name: str) -> str:
-        """Whatever stands in front of the slash."""
+        """The provider in front of the slash, whatever it is."""
         return name.partition("/")[0] if "/" in name else "openai"
 
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ LAST_STEP = 0.5
 """Seconds between the moment in which an engine that ends hangs up and its end, at most."""
 
 LONGEST_ANSWER = 1_000_000
-"""Bytes of what an engine says of itself."""
+"""Bytes of an engine's greeting and state."""
 
 
 class LiveSession(NamedTuple):
@@ -88,7 +88,8 @@ def _look_at(path: Path) -> LiveSession | None:
 
 
 def _greet(line: socket.socket) -> tuple[Hello, Standing | None]:
-    """What it says of itself; only the first if it speaks another version. ProtocolError if it is no engine."""
+    """The engine's greeting and state; only the greeting if it speaks another version. ProtocolError if it is no
+    engine."""
     line.sendall(encode_message(Hello(version=PROTOCOL_VERSION, program="oi-tui")))
     hello = _read_reply(line)
     if not isinstance(hello, Hello):
@@ -102,7 +103,7 @@ def _greet(line: socket.socket) -> tuple[Hello, Standing | None]:
 
 
 def _read_reply(line: socket.socket) -> Reply:
-    """One line, not a byte more: what follows is for whoever goes on with the connection."""
+    """One line, not a byte more: the rest is for the next reader of the connection."""
     end, said = time.monotonic() + PATIENCE, bytearray()
     while not said.endswith(b"\n"):
         peeked = line.recv(65_536, socket.MSG_PEEK)
@@ -184,7 +185,7 @@ def _hangs_up_or_ends(line: int, process: int, seconds: float) -> bool:
     watched = select.poll()
     watched.register(process, select.POLLIN)
     if line >= 0:
-        # Whatever there is to read; a hang-up is told unasked, that nothing more will be said is not.
+        # All input; poll reports a hang-up by itself, but not that the other side has stopped sending.
         watched.register(line, getattr(select, "POLLRDHUP", 0))
         if not watched.poll(seconds * 1000):
             return False

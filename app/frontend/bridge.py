@@ -66,7 +66,7 @@ class View(Protocol):
         ...
 
     def show_status(self, status: Status, queued: int) -> None:
-        """Show what goes on, and how many prompts wait."""
+        """Show the current activity, and how many prompts wait."""
         ...
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
@@ -94,7 +94,7 @@ class Bridge:
         """`recorded`: what it speaks to plays a recording."""
         self.transcript = Transcript()
         self._past = self.transcript
-        """What is told of a session that is being opened."""
+        """The past events of a session that is opening."""
         self._shows_ending = False
         """The view shows how that ends, and the transcript is still empty."""
         self.stopped = False
@@ -124,15 +124,15 @@ class Bridge:
         self._inspecting = False
         self._then: Callable[[], None] | None = None
         self._left = ""
-        """What was shown when another session was asked for."""
+        """What was on the screen when another session was requested."""
         self._switched = 0.0
-        """When another session was asked for (Unix time): what is told of it may hold older openings."""
+        """When another session was requested (Unix time): its past events may contain earlier openings."""
 
     # -- what the screen calls -----------------------------------------------------------------------------
 
     @property
     def busy(self) -> bool:
-        """Whether anything would be broken off by leaving now."""
+        """Whether leaving now would interrupt anything."""
         return not self.stopped and (self.transcript.turn_open or bool(self.running))
 
     def send(self, verb: AnyVerb) -> None:
@@ -146,13 +146,13 @@ class Bridge:
         self._verbs.put_nowait(address_verb(verb, self._shown))
 
     def switch(self, verb: Open | Fork, then: Callable[[], None] | None = None) -> None:
-        """Leave this session for another one, which breaks off what runs; `then` is called when that is open."""
+        """Leave this session for another one, which interrupts running code; calls `then` once that is open."""
         self._switched, self._left = time.time(), self._shown
         self.send(verb)
         self._then = None if self.stopped else then
 
     def inspect(self, on: bool) -> None:
-        """Have the variables told from now on, or no more; the next engine is told as well."""
+        """Start or stop listing the variables; the next engine gets the same request."""
         self._inspecting = on
         if not self.stopped:
             self._verbs.put_nowait(Inspect(session_id=self._shown, on=on))
@@ -336,7 +336,7 @@ class Bridge:
             return  # more of a text changes nothing else
         self._view.ask(transcript.pending_decision, transcript.pending_input)
         self._show_status()
-        if events:  # what was says nothing of the model that the session opens with now
+        if events:  # past events do not name the model the session opens with now
             self._open_with_model()
         opened = (event.created for event in events if isinstance(event, SessionOpened))
         if self._then is not None and any(created >= self._switched for created in opened):

@@ -73,7 +73,7 @@ class StreamClient:
         self._writer = writer
         self._closing = False
         self._is_left = False
-        """Whether the engine goes on without this front end."""
+        """Whether the engine keeps running without this front end."""
 
     async def send(self, verb: AnyVerb) -> None:
         if self._writer.is_closing():

@@ -33,10 +33,10 @@ _ELSEWHERE = re.compile(r"(kernel )?\S+ on (?P<host>\S+)|kernel \S+, started by 
 """A kernel on a server, or one of a provisioner; the folder of an environment may be called anything."""
 
 RUNNING = "running"
-"""What goes on while code runs."""
+"""The activity while code runs."""
 
 FAILS = "sandbox fails"
-"""Where there has to be a sandbox and can be none: no code runs. Short, for it has to stay on a narrow line."""
+"""A sandbox is required and impossible: no code runs. Short, for a narrow line."""
 
 
 LOADING = "loading"
@@ -44,7 +44,7 @@ LOADING = "loading"
 
 
 def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
-    """What goes on after this event, in a word or two; "" at rest."""
+    """The activity after this event, in a word or two; "" when idle."""
     match event:
         case TurnStarted():  # before its first step, the model may still be opening
             return OPENING
@@ -73,12 +73,12 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
 
 
 class ActivityWatch:
-    """What goes on and since when, event by event."""
+    """The current activity and its start, event by event."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self._sent: float | None = None
-        """When a prompt was sent of which the engine has not told yet."""
+        """When a prompt was sent that the engine has not acknowledged yet."""
         self.now = Activity(word=STARTING)
 
     def say(self, word: str) -> None:
@@ -86,7 +86,7 @@ class ActivityWatch:
         self.now, self._sent = Activity(word=word), None
 
     def rest(self) -> None:
-        """Nothing goes on in an engine that has just opened a session."""
+        """An engine that has just opened a session is idle."""
         self.now = Activity()
 
     def note_prompt(self) -> None:
@@ -94,7 +94,7 @@ class ActivityWatch:
         self._sent = self._clock()
 
     def follow(self, event: AnyEvent, *, turn_open: bool) -> None:
-        """Take in what happened; the time goes on as long as the word stays."""
+        """Follow an event; the clock runs on while the word stays the same."""
         if isinstance(event, TurnStarted | TurnEnded) or (isinstance(event, NoticeAdded) and event.level == "error"):
             self._sent = None
         word = activity(event, self.now.word, turn_open=turn_open)
@@ -105,7 +105,7 @@ class ActivityWatch:
 
     @property
     def present(self) -> Activity:
-        """What the line is to tell: a prompt that waits for an engine that starts is under way as well."""
+        """What the line shows: a prompt waiting for a starting engine counts as activity."""
         if self._sent is not None and self.now.word in ("", STARTING):
             return Activity(word=LOADING, since=self._sent)
         return self.now
@@ -164,8 +164,8 @@ def current_status(
     fails: bool,
     recorded: bool,
 ) -> Status:
-    """`fails`: the sandbox was tried and does not hold; no kernel has started since. Where Python code runs on another
-    machine, there is no sandbox, whatever holds back code here; as long as that is not known, nothing is said."""
+    """`fails`: the sandbox was tried and does not work; no kernel has started since. If Python code runs on another
+    machine, there is no sandbox, whatever isolates code here; until that is known, this is ""."""
     awaited = bool(settings.kernel.server) and "python" not in kernels.places
     without = settings.sandbox.mode == "danger-full-access" or kernels.has_left
     waiting = "waiting for approval" if transcript.pending_decision else ""

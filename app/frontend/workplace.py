@@ -1,10 +1,10 @@
-"""The folder that code works in: what the person decided about it, and what an engine is configured with because of it.
+"""The folder where code runs: the decision about it, and the configuration of the engine that follows from it.
 
-not decided     a sandbox as the settings say; the folder's rules can forbid, and nothing of it allows
-only looked at  a read-only sandbox without network, and code is asked about, whatever flags say
-trusted         its rules and settings count; no sandbox only if that was chosen, for it or by settings and flags
-trusted, but    what it brings along is not what was looked at then: it is asked about again, and before that none of
-  changed       its rules allows anything
+undecided        a sandbox as the settings say; the folder's rules may forbid code, but allow nothing
+read-only        a read-only sandbox without network, and code needs approval, whatever the flags say
+trusted          its rules and settings apply; no sandbox only if chosen, for it or by settings and flags
+trusted, but     its rules or settings differ from the ones shown then: the user decides again, and until then no
+  changed        changed rule allows anything
 """
 
 from collections.abc import Set
@@ -28,7 +28,7 @@ from oi_tui.app.engine.trust.folder_settings import (
 )
 
 FolderChoice = Literal["trust", "look", "open"]
-"""Trust it; only look; trust it and do without a sandbox."""
+"""Trust it; read-only; trust it and use no sandbox."""
 
 
 LOCK = "protects files elsewhere and the network, not .git and .env of this folder"
@@ -36,7 +36,7 @@ LOCK = "protects files elsewhere and the network, not .git and .env of this fold
 
 
 class Workplace:
-    """One folder, as it was started in."""
+    """The folder the program was started in."""
 
     def __init__(self, setup: Configure, *, said: Set[str], folders: FolderDecisions) -> None:
         """`said` are the settings that are no defaults; SettingsError if the folder's own cannot be relied on."""

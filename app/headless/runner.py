@@ -110,7 +110,7 @@ class Headless:
         self._interrupts = 0
         self._ended_by: signal.Signals | None = None
         self._model = ""
-        """The name of the model that was asked for."""
+        """The name of the chosen model."""
         self._model_open = False
         self._code = 1
         self._refused = ""
@@ -118,7 +118,7 @@ class Headless:
         self._overran = False
         """Code was ended at its time limit."""
         self._leaving = False
-        """The turn is over; what there is to tell beside it may still come."""
+        """The turn is over; news beside it may still arrive."""
         self._asking: asyncio.Task[None] | None = None
         self._interrupting: asyncio.Task[None] | None = None
 
@@ -238,7 +238,7 @@ class Headless:
             case TurnEnded() if not self._leaving:
                 self._finish(event)
                 self._leaving = True
-                await self._send(Leave())  # what the last run left behind may still be looked for: it is told before
+                await self._send(Leave())  # waits for the look at files the last run left
             case _:
                 pass
         return False

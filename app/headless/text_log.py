@@ -43,9 +43,9 @@ class TextLog:
         self._write(safe_text(text))
 
     def tell(self, event: AnyEvent) -> None:
-        """What a person wants to know of this event.
+        """The lines about this event.
 
-        Code is told when it is decided about: where a person decides it stands in the question.
+        Code is shown with its decision: if a person decides, it is in the question.
         """
         match event:
             case ProseGrew():

@@ -1,6 +1,6 @@
-"""What a person does with one block of the timeline: copy it, look at it closely, use it again.
+"""Actions on one block of the timeline: copy it, view it, use it again.
 
-The timeline says what was asked for and of which block; here it is done, or said why it cannot be.
+The timeline names the action and the block; this runs it, or says why it cannot.
 """
 
 import asyncio
@@ -305,7 +305,7 @@ class BlockActions:
 
 
 def _hidden_note(hidden: int) -> str:
-    """What is said of code that is no longer byte for byte what runs."""
+    """The note about code that is no longer byte for byte the code that runs."""
     if not hidden:
         return ""
     return f" {hidden:,} hidden character{' is' if hidden == 1 else 's are'} written out as <U+…>."

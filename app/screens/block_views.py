@@ -41,7 +41,7 @@ class BlockView(NamedTuple):
     """Of the file that it would be saved in."""
     content: ViewerContent | PictureFile
     saved: Callable[[], bytes | Path]
-    """What would stand in the file."""
+    """The content of the file."""
 
 
 def block_views(block: Block) -> list[BlockView]:

@@ -15,7 +15,7 @@ from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.stray_keys import ERASE
 
-if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
+if TYPE_CHECKING:  # slow imports that the first frame does not need
     from oi_tui.app.screens.recall import Recall
     from oi_tui.widgets.approval import ApprovalPanel
     from oi_tui.widgets.question import QuestionPanel
@@ -48,7 +48,7 @@ class Bottom(Vertical):
         recall: "Recall",
         pause: TypingPause,
     ) -> None:
-        """The two that ask, the row above the prompt, and what is told of every change of the text."""
+        """The two panels with questions, the row above the prompt, and a callback for every change of the text."""
         approval.display = question.display = False
         for part, before in ((approval, None), (question, None), (trouble, 0)):
             await pause.wait()
@@ -130,7 +130,7 @@ class Bottom(Vertical):
             self._recall.schedule_save()
 
     def keep_draft(self) -> None:
-        """What is typed and not sent is to be there again next time."""
+        """Keep the unsent text for the next start."""
         if self._recall is not None:
             self._recall.keep()
 
@@ -150,7 +150,7 @@ class Bottom(Vertical):
         self._bring_up("composer")
 
     def on_approval_panel_written_on(self, event: "ApprovalPanel.WrittenOn") -> None:
-        """What was meant for the prompt comes into it."""
+        """Text meant for the prompt goes there."""
         event.stop()
         area = self.query_one(PromptArea)
         if event.pasted:

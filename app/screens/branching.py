@@ -1,4 +1,4 @@
-"""Going on from an earlier place: a fork, another wording of a prompt, another answer. The old branch is kept."""
+"""Branching at an earlier block: a fork, another wording of a prompt, another answer. The old branch is kept."""
 
 from typing import Literal
 
@@ -21,7 +21,7 @@ _OURS = "screen-"
 
 
 async def may_leave(place: Widget, bridge: Bridge) -> bool:
-    """Whether the open session may be left: the person is asked where that breaks something off."""
+    """Whether the open session may be left: asks the user if that interrupts something."""
     if not bridge.busy:
         return True
     question = ConfirmScreen(
@@ -96,7 +96,7 @@ class Branching:
         self._at_prompt()
 
     def _write(self, prompt: UserBlock) -> None:
-        """The prompt to be changed, below what was being written."""
+        """The prompt to edit, below the current draft."""
         area = self._place.screen.query_one(PromptArea)
         if area.text.strip():
             area.add(prompt.text)

@@ -22,7 +22,7 @@ class BriefRuns:
     """A view in front of another one. Blocks and status reach that in order; those that begin to run, later."""
 
     def __init__(self, view: View, call_after: Callable[[float, Callable[[], None]], object]) -> None:
-        """`call_after` has the view do something after so many seconds, if it is still there."""
+        """`call_after` calls a function after this many seconds, if the view still exists."""
         self._view = view
         self._call_after = call_after
         self._block: tuple[int, Block] | None = None
@@ -32,7 +32,7 @@ class BriefRuns:
         self._seen = ""
         """Id of the block that was shown as one that runs."""
         self._shown: tuple[str, int] = "", 0
-        """What goes on and how many prompts wait, as far as the view knows."""
+        """The activity and number of waiting prompts that the view shows."""
         self.is_waiting = False
         """Whether something is going to be shown."""
 

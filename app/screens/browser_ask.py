@@ -1,7 +1,7 @@
-"""Opening a link in the browser: never before the person has seen where it leads and said yes.
+"""Opens a link in the browser, but only after the user has seen its target and said yes.
 
-The links come from a model or from what code printed. Only web addresses are opened, exactly as they are written
-here; one that a browser would read otherwise than a person is refused.
+The links come from a model or from the output of code. Only web addresses are opened, exactly as written here; one that
+a browser would read differently from a person is refused.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ class LinkDetails(NamedTuple):
     shown: str
     """In full, with everything visible that hides or deceives."""
     host: str
-    """Where it leads, as it is looked up."""
+    """The host, as it is looked up."""
     hints: tuple[str, ...]
     """What is unusual about it."""
     refusal: str = ""

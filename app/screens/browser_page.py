@@ -1,9 +1,9 @@
-"""A result as a page for the browser, for those who asked to see it there. It is written by somebody else.
+"""A result as a page for the browser, on request. Its author is a stranger.
 
-It stands in a sandboxed frame of our page, whose policy lets nothing be loaded: no pictures, fonts, scripts or pages
-from anywhere. Programs run only where a figure is nothing without them and the person said yes, and even then they
-reach neither a network nor a file. What they need has to be in the page: of plotly's library we take the copy that is
-installed here; a figure that wants its library from the web stays empty.
+It is in a sandboxed frame of our page, whose policy lets nothing be loaded: no pictures, fonts, scripts or pages from
+anywhere. Scripts run only if a figure needs them and the user said yes, and even then they reach neither a network nor
+a file. Their libraries must be in the page: for plotly we use the installed copy; a figure that wants its library from
+the web stays empty.
 """
 
 import base64
@@ -55,7 +55,7 @@ td, th {{ padding: 0.2em 0.6em; text-align: right; }} img {{ max-width: 100%; }}
 
 
 def needs_scripts(output: RichOutput) -> bool:
-    """Whether the page is nothing without programs, so that the person has to be asked about them."""
+    """Whether the page is empty without scripts, so the user must be asked about them."""
     markup = output.data.get("text/html")
     if isinstance(markup, str) and "<script" in markup.lower():
         return True

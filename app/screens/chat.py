@@ -59,16 +59,16 @@ from oi_tui.widgets.text_box import CompletesCode
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.welcome import Welcome
 
-if TYPE_CHECKING:  # these take their time to load, and the first frame does without them
+if TYPE_CHECKING:  # slow imports that the first frame does not need
     from oi_tui.app.screens.chat_parts import Parts
     from oi_tui.app.screens.setup import SetupScreen
 
 WIDE = 100
-"""Columns from which on the variables stand beside the timeline; on a narrower screen they lie over it."""
+"""Columns from which on the variables are beside the timeline; on a narrower screen they cover it."""
 
 
 class ProgressFollower(Protocol):
-    """Is told what waits for the person (the id "" where nothing does), and whether the last word is an error."""
+    """Gets whatever waits for the user (the id "" if nothing does), and whether the last message is an error."""
 
     def __call__(self, request_id: str, *, is_input: bool, busy: bool, failed: bool) -> None:
         """Something happened in the session."""
@@ -97,7 +97,7 @@ class ChatScreen(Screen[None]):
         follow: ProgressFollower = _ignore_progress,
         outlives: bool = False,
     ) -> None:
-        """`follow` is told how far the session is whenever something happened in it. `outlives`: the engine goes on,
+        """`follow` gets the session's state whenever something happens in it. `outlives`: the engine keeps running,
         detached, if the terminal is lost."""
         super().__init__(classes="-welcome")  # to set it later would style every widget once more
         self.brief_runs = BriefRuns(
@@ -139,7 +139,7 @@ class ChatScreen(Screen[None]):
         self.call_after_refresh(lambda: self.run_worker(self._complete(), group="complete"))
 
     async def _complete(self) -> None:
-        """What the first frame does without, while the engine that has something to show starts."""
+        """Everything the first frame does not need, while the engine with the content starts."""
         await self._pause.wait()  # as before each step: keys that came meanwhile are painted first
         self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))
         await self._pause.wait()
@@ -167,7 +167,7 @@ class ChatScreen(Screen[None]):
             self.app.code_completer = parts.names
         self.set_graphics(self.graphics)  # the terminal may have answered meanwhile
         parts.set_palette(self.palette)
-        if not gc.isenabled():  # the start does without; what there is now stays
+        if not gc.isenabled():  # not during the start; everything so far is permanent
             gc.freeze()
             gc.enable()
         self.complete.set()
@@ -238,7 +238,7 @@ class ChatScreen(Screen[None]):
         if self._parts is not None and self._parts.timeline.has_focus:
             hint = "c copy · v view · r run again · / search · tab back"
         elif self._parts is not None and self._parts.sessions.has_focus_within:
-            hint = ""  # its own keys stand there
+            hint = ""  # it shows its own keys
         elif self.bridge.stopped:
             hint = "f5 starts the engine"
         elif self._queued and not self.query_one(PromptArea).text:
@@ -287,7 +287,7 @@ class ChatScreen(Screen[None]):
                 self._setup = SetupScreen(reply, self.bridge.send, model=self.bridge.transcript.model)
                 self.app.push_screen(self._setup)
             case _:
-                pass  # a download of which nobody wants to know any more
+                pass  # a download that nobody is interested in any more
 
     # -- messages of widgets -----------------------------------------------------------------------------
 
@@ -298,7 +298,7 @@ class ChatScreen(Screen[None]):
             self._parts.timeline.scroll_to_end()
 
     def on_prompt_area_withdrawn(self, event: PromptArea.Withdrawn) -> None:
-        """A prompt that waits is to be changed, or dropped."""
+        """A queued prompt is edited or dropped."""
         event.stop()
         self.desk.withdraw(event.text, drop=event.drop)
 

@@ -1,4 +1,4 @@
-"""The parts of the chat screen that the first frame does without: to import them takes as long as all the rest."""
+"""The parts of the chat screen that the first frame does not need: importing them takes as long as all the rest."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from oi_tui.widgets.timeline.view import Timeline
 from oi_tui.widgets.trouble import TroubleRow
 
 STYLES = Path(__file__).with_suffix(".tcss")
-"""Where they stand on the screen."""
+"""Their places on the screen."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from oi_tui.widgets.lettering import Options, Words, lettering
 
 
 class ChooseScreen(ModalScreen[int | None]):
-    """Dismissed with the number of what was chosen, counted from 0, or None."""
+    """Dismissed with the number of the choice, counted from 0, or None."""
 
     CSS_PATH = "choose.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,7 +1,7 @@
-"""The clipboard: through the terminal (OSC 52) always, and through the desktop's own program where one can be used.
+"""The clipboard: through the terminal (OSC 52) always, and through the desktop's own program if there is one.
 
-Over SSH only the terminal knows the desktop in front of which the person sits, and many terminals take OSC 52 for
-nothing or only up to some length; on the desktop itself the native program is what works.
+Over SSH only the terminal can reach the user's desktop, and many terminals ignore OSC 52 or take only short texts; on
+the desktop itself the native program works.
 """
 
 import asyncio

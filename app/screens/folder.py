@@ -1,10 +1,10 @@
-"""The first start in a folder: what code could do there, what the folder brings along, and what the person wants.
+"""The first start in a folder: what code could do there, the folder's rules and settings, and the user's choice.
 
-What somebody wants here is to begin: Enter takes the first choice that is safe, and no question comes a second time.
-Somebody careful wants to know what “trust” would mean before saying it: everything that would count is listed, word for
-word. Somebody without bubblewrap wants to know what to do about it, or to go on without: that has to be gone to and
-chosen, and is never where Enter is. Keys that are tried: enter, arrows, j and k, the first letters, escape, q, ctrl+q.
-Keys typed before this was seen choose nothing: the next word of a prompt must not trust a folder.
+Most users want to begin: Enter takes the first safe choice, and no question comes twice. A careful user wants to know
+what “trust” means first: everything that would apply is listed, word for word. A user without bubblewrap wants to know
+what to do about it, or to continue without a sandbox: that is a choice of its own and never the default. Keys they try:
+enter, arrows, j and k, the first letters, escape, q, ctrl+q. Keys typed before the screen appeared choose nothing: the
+next word of a prompt must not trust a folder.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ LOW = 16
 
 
 class FolderScreen(Screen[FolderChoice | None]):
-    """Dismissed with what was chosen, which is decided by then, or None: nothing was."""
+    """Dismissed with the choice, which is stored by then, or None: nothing was chosen."""
 
     CSS_PATH = "folder.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -99,7 +99,7 @@ class FolderScreen(Screen[FolderChoice | None]):
         self._found: FolderCheck | None = None
         self._offers: list[Offer] = []
         self._read_to = 0.0
-        """The furthest row of what was found that has been on the screen."""
+        """The furthest row of the findings that has been on the screen."""
 
     def compose(self) -> ComposeResult:
         """From what it is about to what can be done."""
@@ -122,7 +122,7 @@ class FolderScreen(Screen[FolderChoice | None]):
         self.set_interval(LOOK_INTERVAL, self.show_arming)
 
     def note_key(self, age: float) -> None:
-        """The app tells of every key: a question that just came is not answered by what was meant for another."""
+        """The app reports every key: a key meant for something else must not answer a new question."""
         self._arming.touch(age)
 
     async def _find_out(self) -> None:
@@ -156,7 +156,7 @@ class FolderScreen(Screen[FolderChoice | None]):
         return line.truncate(self.size.width - 2, ellipsis=True) if low else line
 
     def _fit(self) -> None:
-        """What was found gets the room that is left: the choices stay on the screen."""
+        """The findings get the remaining room: the choices stay on the screen."""
         page, found = self.query_one("#folder-page"), self.query_one("#folder-found")
         others = [child for child in page.children if child is not found and child.display]
         taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
@@ -227,7 +227,7 @@ class FolderScreen(Screen[FolderChoice | None]):
                 self.query_one(Choices).highlighted = index
 
     def action_scroll_findings(self, pages: int) -> None:
-        """What was found may be longer than its room."""
+        """The findings may be longer than their room."""
         found = self.query_one("#folder-found", VerticalScroll)
         found.scroll_to(y=found.scroll_y + pages * max(1, found.size.height - 1), animate=False)
         self.call_after_refresh(self._has_unread)

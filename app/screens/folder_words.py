@@ -1,4 +1,4 @@
-"""What the screen about a folder says, as values: what code could do there, what was found, and what can be chosen."""
+"""The texts of the screen about a folder, as values: what code could do there, the findings, and the choices."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -169,7 +169,7 @@ def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -
 
 
 def offer_line(offer: Offer, *, marked: bool) -> Content:
-    """One choice as it stands in the list."""
+    """One choice, as a row of the list."""
     if not offer.enabled:
         return lettering((f"✗ {offer.name:{LABEL}}{offer.meaning}", "$dim"))
     mark = ("▸ ", "bold $accent") if marked else ("! ", "$warning") if offer.grave else ("  ", "")

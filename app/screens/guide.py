@@ -23,7 +23,7 @@ HERE = "here"
 """The topic of the first page, which is made when the guide is opened."""
 
 ROOMY = 64
-"""Columns from which on the topics stand beside the pages."""
+"""Columns from which on the topics are beside the pages."""
 
 
 class GuideScreen(ModalScreen[None]):
@@ -44,7 +44,7 @@ class GuideScreen(ModalScreen[None]):
     ]
 
     def __init__(self, place: Screen[Any], palette: Palette) -> None:
-        """The keys of `place`, as it is now, come first."""
+        """The keys of `place`, in its current state, come first."""
         super().__init__()
         self._texts = {HERE: _keys_page(keys_of_place(place))} | {page.topic: page.text for page in guide_pages()}
         self._shown = list(self._texts)

@@ -22,7 +22,7 @@ WIDE = 300
 """Characters of a prompt that its row shows at most; the terminal cuts it."""
 
 _AGES = ((60, "min", 60), (48 * 60, "h", 3600), (60 * 24 * 60, "d", 86_400))
-"""Minutes up to which an age is told in this unit, and the seconds of one."""
+"""Minutes up to which an age is shown in this unit, and the seconds of one."""
 
 
 class HistoryScreen(PickScreen[str | None]):
@@ -54,7 +54,7 @@ class HistoryScreen(PickScreen[str | None]):
         )
 
     def show(self, found: PromptsFound) -> None:
-        """What was found; an answer to what is not asked any more is not shown."""
+        """Show the results; answers to earlier queries are ignored."""
         field = self.query_one(Input)
         if found.query != field.value:
             return

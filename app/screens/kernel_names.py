@@ -28,7 +28,7 @@ class _Asked(NamedTuple):
     """Of the box."""
     cursor: tuple[int, int]
     skipped: int
-    """Characters of the box before the code that was asked about."""
+    """Characters of the box before the completed code."""
 
 
 class KernelNames:
@@ -40,7 +40,7 @@ class KernelNames:
         self._asked: _Asked | None = None
 
     def follow(self, box: TextBox) -> None:
-        """What was offered narrows down while the name is typed on."""
+        """Filter the candidates while the name is typed."""
         shown = box.completion.open_list
         if shown is None:
             return
@@ -58,7 +58,7 @@ class KernelNames:
         return True
 
     def ask(self, box: TextBox, skipped: int) -> None:
-        """Ask for what could stand at the cursor; the code begins behind so many characters of the text."""
+        """Ask for the candidates at the cursor; the code begins after this many characters of the text."""
         row, column = box.cursor_location
         place = sum(len(line) + 1 for line in box.text.split("\n")[:row]) + column
         self._asked = _Asked(new_id(), box, box.text, box.cursor_location, skipped)

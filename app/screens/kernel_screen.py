@@ -49,7 +49,7 @@ class KernelRow(NamedTuple):
 
 
 class KernelScreen(PickScreen[KernelWish | None]):
-    """Dismissed with what is to be done, or None where all stays as it is."""
+    """Dismissed with the choice, or None for no change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("enter", "take", "choose", priority=True),
@@ -66,10 +66,10 @@ class KernelScreen(PickScreen[KernelWish | None]):
         self._send = send
         self._busy = busy
         self._servers: dict[str, KernelsFound | None] = {}
-        """What is on those that were asked; None as long as there is no answer."""
+        """The kernels on each server; None until it answers."""
         self._rows: list[KernelRow] = []
         self._shown: str | None = None
-        """What was typed when these rows were made."""
+        """The query for which these rows were made."""
 
     def show(self, found: KernelsFound) -> None:
         """Something new: what is here, or what is on a server."""
@@ -80,7 +80,7 @@ class KernelScreen(PickScreen[KernelWish | None]):
         self.look_for(self.query_one(Input).value)
 
     def look_for(self, words: str) -> None:
-        """Show what has all of these words; what begins with them is highlighted, as it is what Enter is to take."""
+        """Show the rows that have all of these words; highlight the first that begins with them, for Enter."""
         if words == self._shown:  # something new came: the highlight stays where it is
             before = self._current()
             wanted = before.name if before is not None else None
@@ -194,7 +194,7 @@ class KernelScreen(PickScreen[KernelWish | None]):
                 yield from rows
 
     def _beneath(self, choice: KernelChoice) -> Iterator[KernelRow]:
-        """What is on a server, if that was asked."""
+        """The kernels on a server, once known."""
         if choice.kind != "server" or choice.name not in self._servers:
             return
         found = self._servers[choice.name]
@@ -242,7 +242,7 @@ class KernelScreen(PickScreen[KernelWish | None]):
 
 
 class KernelPicks:
-    """Brings up the screen when the engine says what there is, and sends what was chosen there."""
+    """Opens the screen when the engine has the choices, and sends the result."""
 
     def __init__(self, place: Widget, bridge: Bridge) -> None:
         """`place` is a widget of the screen from which it is asked for."""

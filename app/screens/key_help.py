@@ -55,7 +55,7 @@ _PLACES: tuple[tuple[str, tuple[type[DOMNode], ...], tuple[HelpRow, ...]], ...] 
     ("A block on the whole screen", (ViewerScreen, TextPane), ()),
     ("A picture on the whole screen", (PictureView,), ()),
 )
-"""Title, the widgets whose keys work there, and what is no binding."""
+"""Title, the widgets whose keys work there, and rows without a binding."""
 
 _TASKS: tuple[tuple[str, type[DOMNode] | None, str], ...] = (
     ("Send the prompt", PromptArea, "submit"),

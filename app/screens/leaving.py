@@ -1,4 +1,4 @@
-"""Leaving the screen: the engine ends with it, or goes on without it."""
+"""Leaving the screen: the engine ends with it, or keeps running without it."""
 
 import asyncio
 import signal
@@ -26,7 +26,7 @@ class Leaving:
     """How one screen is left."""
 
     def __init__(self, screen: Screen[None], bridge: Bridge, complete: asyncio.Event, *, outlives: bool) -> None:
-        """`complete` is set when the screen has all its parts. `outlives`: the engine goes on, detached, if the
+        """`complete` is set when the screen has all its parts. `outlives`: the engine keeps running, detached, if the
         terminal is lost."""
         self._screen = screen
         self._bridge = bridge
@@ -34,7 +34,7 @@ class Leaving:
         self._outlives = outlives
         self._code = 0
         self.detached: Detached | None = None
-        """How the engine goes on without this screen, if it does."""
+        """How the engine keeps running without this screen, if it does."""
 
     async def obey_signal(self, code: int) -> None:
         """Leave with this exit code. A lost terminal is no wish to end what runs, where that can outlive it."""
@@ -46,12 +46,12 @@ class Leaving:
         self._screen.set_timer(DETACHING, lambda: self.leave(code))  # should no answer come, it is left to itself
 
     def follow(self, detached: Detached) -> None:
-        """The engine goes on without this screen."""
+        """The engine keeps running without this screen."""
         self.detached = detached
         self._screen.call_later(self.leave, self._code)
 
     async def leave(self, code: int = 0) -> None:
-        """End the program: the draft is kept; an engine that does not go on by itself saves and ends."""
+        """End the program: keep the draft; an engine that does not keep running saves and ends."""
         with suppress(TimeoutError):
             async with asyncio.timeout(COMPLETE):  # widgets that are being mounted cannot be left alone
                 await self._complete.wait()

@@ -15,7 +15,7 @@ from oi_tui.widgets.lettering import Words
 
 
 class LineAskScreen(ModalScreen[str | None]):
-    """Dismissed with what stands in the line, or None."""
+    """Dismissed with the text of the line, or None."""
 
     CSS_PATH = "line_ask.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Hint("escape", "dismiss(None)", "back")]
@@ -37,7 +37,7 @@ class LineAskScreen(ModalScreen[str | None]):
             yield KeyRow(id="line-keys")
 
     def on_mount(self) -> None:
-        """The keys; nothing is said where there is nothing to say."""
+        """The keys; empty without any."""
         self.query_one("#line-hint").display = bool(self._hint)
         enter = KeyLabel("enter", "keep it", "keep", owner=self.query_one(Input), action="submit")
         self.query_one(KeyRow).labels = (enter, *key_labels(self))

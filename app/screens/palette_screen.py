@@ -20,11 +20,11 @@ from oi_tui.widgets.lettering import Options, Words, lettering
 _TYPED = frozenset({"budget", "rule"})
 """Commands whose argument may be typed in their list."""
 _ALONE = {"budget": "Show what this session has cost"}
-"""What a command that has a list does without an argument, if that is something."""
+"""What a command with a list does without an argument, if anything."""
 _TITLES = 26
 """Cells of the column of titles."""
 _WIDE = 72
-"""Cells from which on the help stands beside the titles; it stands below the list in any case."""
+"""Cells from which on the help is beside the titles; it is below the list in any case."""
 
 
 class Picked(NamedTuple):
@@ -47,7 +47,7 @@ class PaletteRow(NamedTuple):
 
 
 class PaletteScreen(PickScreen[Picked | None]):
-    """Dismissed with what was picked, or None."""
+    """Dismissed with the choice, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("enter", "take", "choose", priority=True),
@@ -61,9 +61,9 @@ class PaletteScreen(PickScreen[Picked | None]):
         self._current = current
         self._command = command
         self._is_second = command is None
-        """Whether Escape leads from the list of a command to that of all."""
+        """Whether Escape returns from a command's list to the list of all commands."""
         self._words = ""
-        """What was typed in the first list."""
+        """The query in the first list."""
         self._rows: list[PaletteRow] = []
 
     def on_mount(self) -> None:
@@ -72,7 +72,7 @@ class PaletteScreen(PickScreen[Picked | None]):
         self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), *key_labels(self))
 
     def on_resize(self) -> None:
-        """Keys stand at the right edge."""
+        """Keys are at the right edge."""
         self.look_for(self.query_one(Input).value)
 
     def look_for(self, words: str) -> None:
@@ -89,7 +89,7 @@ class PaletteScreen(PickScreen[Picked | None]):
         self._mark()
 
     def take(self, number: int) -> None:
-        """Do it, or show what there is to choose from."""
+        """Run it, or show its choices."""
         row, field = self._rows[number], self.query_one(Input)
         if row.picked is not None:
             self.dismiss(row.picked)
@@ -181,8 +181,8 @@ def _has_words(words: str, text: str) -> bool:
 
 
 def match_rank(words: str, row: Command) -> int | None:
-    """How well a command fits, 0 best; None where it does not. A word may begin a word of the title or the slash
-    command, stand in the help or the choices, or (letters in order) run through the title."""
+    """How well a command matches, 0 best; None if it does not. A word may begin a word of the title or the slash
+    command, occur in the help or the choices, or (letters in order) run through the title."""
     ranks = []
     title = f"{row.title} {row.slash}".casefold()
     more = f"{row.help} {' '.join(f'{key} {value}' for key, value in row.choices().items())}".casefold()

@@ -26,7 +26,7 @@ class PickScreen(ModalScreen[Picked]):
     TITLE = ""
 
     def __init__(self, begun: str = "") -> None:
-        """`begun`: what stands in the line first."""
+        """`begun`: the initial text of the line."""
         super().__init__()
         self._begun = begun
 

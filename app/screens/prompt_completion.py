@@ -116,7 +116,7 @@ def _command_choice(row: Command) -> CompletionChoice:
 
 
 def _file_choice(path: str) -> CompletionChoice | None:
-    """A folder stays open for what is in it; behind a file the sentence goes on."""
+    """A folder stays open for its content; after a file the sentence continues."""
     if path.endswith("/"):
         written = f'@"{path}' if " " in path else f"@{path}"
         return CompletionChoice(written, path)

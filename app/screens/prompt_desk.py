@@ -1,6 +1,6 @@
-"""What becomes of a text that was sent from the prompt, and what is said above it.
+"""What happens to a text sent from the prompt, and the message above it.
 
-Nothing that was typed is lost: what cannot be followed stays in the prompt, with the reason above it.
+No text is lost: a text that cannot be used stays in the prompt, with the reason above it.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ GOODBYES = ("exit", "quit", "exit()", "quit()")
 """What ends other consoles: alone in the prompt it is no prompt."""
 
 NOTE = 3.0
-"""Seconds that something is said in passing."""
+"""Seconds a passing message stays."""
 
 
 class PromptDesk:
-    """Reads what was typed on one screen."""
+    """Interprets the text of one screen's prompt."""
 
     def __init__(self, screen: Screen[None], bridge: Bridge) -> None:
         self._screen = screen
@@ -61,7 +61,7 @@ class PromptDesk:
         self._bridge.send(Withdraw(text=text))
 
     def show_queued(self, reply: PromptsQueued) -> None:
-        """What waits stands above the prompt; what was taken back stands in it."""
+        """Queued prompts are above the prompt; a withdrawn one is in it."""
         self._screen.query_one(Composer).queued = reply.prompts
         if reply.withdrawn is not None and self._dropping:
             self.tell("Dropped a prompt that waited; ↑ finds it in the history.")

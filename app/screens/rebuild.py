@@ -90,7 +90,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         self.query_one(SourceView).show(visible_text(block.source).text, block.language)
 
     def action_scroll(self, step: int) -> None:
-        """The source, by so many pages."""
+        """Scroll the source by `step` pages."""
         view = self.query_one(SourceView)
         view.scroll_relative(y=step * max(1, view.size.height - 1), animate=False)
 

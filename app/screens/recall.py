@@ -1,4 +1,4 @@
-"""What was typed before: the draft that was not sent, and prompts of other days."""
+"""Earlier texts: the unsent draft, and prompts of other days."""
 
 from typing import ClassVar
 

@@ -37,8 +37,8 @@ class SaveFailed(Exception):
 
 
 class SaveAsScreen(ModalScreen[Path | None]):
-    """Dismissed with the path, once it is one that can be written and may be; `send` is given what was
-    typed behind `remote:`, a path on the server on which code runs."""
+    """Dismissed with a path that can and may be written; `send` gets the text after `remote:`, a path on the server
+    where code runs."""
 
     CSS_PATH = "save_as.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,7 +76,7 @@ class SaveAsScreen(ModalScreen[Path | None]):
         self.query_one(Input).cursor_position = len(self._proposed) - len(Path(self._proposed).suffix)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """What was said about another path is over."""
+        """A message about another path is outdated."""
         event.stop()
         self._say(f"in {self._folder}")
 

@@ -12,7 +12,7 @@ _EDITABLE = ("title", "tags", "archived", "deleted")
 
 
 class SessionChange(NamedTuple):
-    """A change that was asked for: how to undo it, and what to say when it is done."""
+    """A requested change: how to undo it, and the message afterwards."""
 
     edit: EditSession
     undo: EditSession | None
@@ -20,7 +20,7 @@ class SessionChange(NamedTuple):
 
 
 class SessionChanges:
-    """What was changed of sessions here. `send` asks the engine for a change."""
+    """Requested changes of sessions. `send` asks the engine for a change."""
 
     def __init__(self, send: Callable[[EditSession], object]) -> None:
         self._send = send
@@ -46,7 +46,7 @@ class SessionChanges:
         del self._under_way[:1]
 
     def settle(self, record: SessionRecord) -> str:
-        """The session is as it was asked for; returns what to say of it, "" where nothing was asked here."""
+        """The session has changed; returns the message, "" if the request did not come from here."""
         change = next((change for change in self._under_way if change.edit.session_id == record.id), None)
         if change is None:
             return ""

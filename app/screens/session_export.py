@@ -1,4 +1,4 @@
-"""A session as a file: in which format, and where? Whoever asks for it is a widget of the chat."""
+"""A session as a file: in which format, and where? The caller is a widget of the chat."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ _ENDINGS: dict[ExportFormat, str] = {"ipynb": ".ipynb", "md": ".md", "html": ".h
 async def ask_to_export(
     place: Widget, bridge: Bridge, session_id: str, title: str, format_: ExportFormat | None = None
 ) -> None:
-    """Ask for what is not said, and have the engine write the file. Runs in a worker."""
+    """Ask for missing choices, and have the engine write the file. Runs in a worker."""
     if format_ is None:
         number = await place.app.push_screen_wait(ChooseScreen("Export as", list(EXPORT_FORMATS.values())))
         if number is None:

@@ -112,7 +112,7 @@ class SessionsPanel(Vertical):
                 self._show_failure(reply)
 
     def _show_failure(self, reply: Failed) -> None:
-        """It stands in the timeline; here as well, if it may be about what was asked here."""
+        """The timeline shows it; this pane too, if it may be about one of its own requests."""
         if self.display and (self._changes.waiting or self._panel.waiting):
             self._changes.give_up()
             self._panel.give_up()
@@ -144,7 +144,7 @@ class SessionsPanel(Vertical):
         self._preview.scroll_half(event.step)
 
     def on_panel_wanted(self, event: Panel.Wanted) -> None:
-        """Something is to be done; what asks first must not keep messages waiting."""
+        """Run an action; one that asks first must not block messages."""
         event.stop()
         self.run_worker(self._do(event), group="sessions", exclusive=False)
 

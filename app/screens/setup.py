@@ -1,8 +1,8 @@
-"""The choice of a model: the one in use, recent ones, what was found, what could be downloaded, or a name.
+"""The choice of a model: the current one, recent ones, installed ones, downloads, or a name.
 
-People come here at the first start, or to try another model for a while. They look for what is in use, try the arrows,
-type a part of a name, and press Enter, or Escape to keep what they have. Letters therefore narrow the list. A download
-is asked about once, with what it costs; what new sessions begin with changes only by a key of its own.
+Users come here at the first start, or to try another model for a while. They look for the current one, try the arrows,
+type a part of a name, and press Enter, or Escape to keep the model. So letters narrow the list. A download asks once,
+with its size; only a key of its own changes the default of new sessions.
 """
 
 from collections.abc import Callable, Sequence

@@ -62,7 +62,7 @@ class TimelinePane(Vertical):
         return kept
 
     def anchor_to_bottom(self) -> None:
-        """From now on, blocks that do not fill the room stand at its lower edge: next to what is asked about them."""
+        """From now on, blocks that do not fill the room are at its lower edge: next to the question about them."""
         self._anchored = True
         self._place()
 
@@ -71,7 +71,7 @@ class TimelinePane(Vertical):
         self._place()
 
     def show_match(self, block_id: str, needle: str) -> None:
-        """Go to what another search found, and mark it; n and N go on from there."""
+        """Go to a match of another search, and mark it; n and N continue from there."""
         self.search.display = bool(needle)
         self.search.fill(needle)
         self.timeline.search(needle)
@@ -95,14 +95,14 @@ class TimelinePane(Vertical):
         self._actions.rebuild()
 
     def on_click(self) -> None:
-        """Who clicks here has left what stands beside it; letters then go to the prompt, or to what is asked."""
+        """A click here leaves the panel beside it; letters then go to the prompt, or to the question."""
         if not self.timeline.has_focus:
             self.screen.query_one(Bottom).focus_shown()
 
     # -- messages of the timeline ------------------------------------------------------------------------------
 
     def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
-        """Something is to be done with a block; the timeline goes on meanwhile."""
+        """Run an action on a block; the timeline stays responsive."""
         event.stop()
         self.run_worker(self._actions.do(event.wish, event.block), group="block", exclusive=False)
 
@@ -124,7 +124,7 @@ class TimelinePane(Vertical):
         self.timeline.search(event.needle)
 
     def on_search_bar_accepted(self, event: SearchBar.Accepted) -> None:
-        """To the first match; n and N go on from there."""
+        """To the first match; n and N continue from there."""
         event.stop()
         if not self.timeline.matches:
             self.timeline.search(event.needle)

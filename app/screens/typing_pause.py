@@ -17,7 +17,7 @@ LONGEST = 0.05
 """Seconds that one piece of work waits at most: who types without end gets a complete screen all the same."""
 
 TURN = 0.0005
-"""Seconds after which an import hands over to whoever waits: a key passes through three threads until it is seen."""
+"""Seconds after which an import yields to other threads: a key passes through three threads before it shows."""
 
 
 class TypingPause:
@@ -28,7 +28,7 @@ class TypingPause:
         """When the last key is on the screen."""
 
     def note_key(self) -> None:
-        """A key came, and is to be painted before anything else is done."""
+        """A key came, and is painted before anything else happens."""
         self._painted = time.monotonic() + PAINTED
 
     async def wait(self) -> None:
@@ -73,7 +73,7 @@ class _BeforeEach(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Others that import something meanwhile go on."""
+        """Other threads that import meanwhile continue."""
         if threading.get_ident() == self._thread:
             self._pause.block()
         return None

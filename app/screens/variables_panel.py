@@ -21,7 +21,7 @@ class VariablesPanel(Inspector):
         self._bridge = bridge
         self._pane = pane
         self._opening = ""
-        """Name that a table is to be opened of, if it is one."""
+        """Name of the table to open, if it is one."""
         self.display = False
 
     def toggle(self) -> None:

@@ -32,7 +32,7 @@ from oi_tui.widgets.viewer.pane import TextPane
 from oi_tui.widgets.viewer.table_pane import TablePane, as_csv
 
 MOST_EDITED = 20_000_000
-"""Bytes of a file of which the editor gets a copy."""
+"""Largest file, in bytes, that the editor gets a copy of."""
 
 
 class TextContent(NamedTuple):
@@ -47,7 +47,7 @@ class TextContent(NamedTuple):
 
 
 class TableContent(NamedTuple):
-    """A table, as far as it is known."""
+    """A table, as far as it has arrived."""
 
     title: str
     table: TableData
@@ -64,7 +64,7 @@ ViewerContent = TextContent | TableContent | JsonContent
 
 
 class ViewerScreen(Screen[None]):
-    """Shows one thing; Escape leads back, step by step."""
+    """Shows one thing; Escape goes back step by step."""
 
     CSS_PATH = "viewer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,4 +1,4 @@
-"""`oi-tui audit`: what was decided and run, and whether the log of it is as it was written."""
+"""`oi-tui audit`: decisions and runs, and whether their log is unchanged."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def audit() -> None:
-    """The audit log: what was decided and run, session by session."""
+    """The audit log: decisions and runs, session by session."""
 
 
 @audit.command("show")
@@ -56,10 +56,10 @@ def audit_show(session: str | None, as_json: bool) -> None:
 @click.argument("session", required=False, type=words)
 @click.option("--all", "everything", is_flag=True, help="All sessions: the same as without SESSION.")
 def audit_verify(session: str | None, everything: bool) -> None:
-    """Verify that the log of SESSION (without it, every log) is as it was written. Exit code 0: yes; 1: no.
+    """Verify that the log of SESSION (default: every log) is unchanged. Exit code 0: yes; 1: no.
 
-    Finds lines that were changed, removed, added or moved, an end that was cut off, and a session whose code is not
-    what ran. Does not find somebody with your permissions who wrote all the files anew.
+    Finds lines that were changed, removed, added or moved, a missing end, and a session whose code differs from what
+    ran. Does not detect somebody with your permissions who rewrote all the files.
     """
     from oi_tui.app.engine.files.paths import audit_dir
     from oi_tui.app.engine.log.audit.account import verdict_in_words
@@ -84,7 +84,7 @@ def audit_verify(session: str | None, everything: bool) -> None:
 
 
 def _with_disagreements(report: "LogReport") -> "LogReport":
-    """What was found of a log, and where the text of its session is not what ran."""
+    """The findings about a log, and where the text of its session differs from what ran."""
     from oi_tui.app.engine.files.paths import audit_dir
     from oi_tui.app.engine.log.audit.agreement import disagreements
     from oi_tui.app.engine.log.audit.log import logs, session_of

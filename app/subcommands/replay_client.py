@@ -36,7 +36,7 @@ class ReplayClient:
                 pass
 
     async def replies(self) -> AsyncGenerator[Reply, None]:
-        """What was told then, at its time; what there is to say now, after it."""
+        """The recorded replies, at their times, then new ones."""
         await self._opened.wait()
         before = 0.0
         for at, told in self._recording.batches():

@@ -171,7 +171,7 @@ def sessions_import(file: Path, as_json: bool) -> None:
             for first in range(0, len(events), IMPORT_STEP):
                 store.append(session_id, events[first : first + IMPORT_STEP])
             store.entitle(session_id, imported.title, "model")
-        except BaseException:  # also when the person breaks it off: half a session is none
+        except BaseException:  # also on Ctrl+C: half a session is useless
             store.remove(session_id)
             raise
         record = store.record(session_id)
@@ -258,7 +258,7 @@ def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wide: in
 
 
 def _fit_cell(cell: str, width: int) -> str:
-    """So many columns wide; of a path the end is kept."""
+    """A cell of this many columns; a path keeps its end."""
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(cell) <= width or width < 2:

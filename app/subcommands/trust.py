@@ -1,4 +1,4 @@
-"""`oi-tui trust`: what was decided about folders, and another decision."""
+"""`oi-tui trust`: decisions about folders, and changes to them."""
 
 from pathlib import Path
 

@@ -42,7 +42,7 @@ class Verification:
         ]
         """Code that ran."""
         self.calls = sum(isinstance(block, CallBlock) and block.duration is not None for block in transcript.blocks)
-        """So many calls of tools ran, which are not run again."""
+        """This many tool calls ran; they do not run again."""
 
     async def run(self, say: Say) -> int:
         """Run it all; 0 if everything is as it was, else 1. The session that it takes is none of the person's."""

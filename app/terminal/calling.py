@@ -75,7 +75,7 @@ class TimerSwitch(Protocol):
     """What wakes the program now and then, and can be put to rest."""
 
     def resume(self) -> None:
-        """Begin or go on."""
+        """Start or resume."""
         ...
 
     def pause(self) -> None:
@@ -97,7 +97,7 @@ class Attention:
         self._since = 0.0
         self._title: Call | None = None
         self._request_id, self._busy = "", False
-        """What was waited for last, and whether a turn was open."""
+        """The last request waited for, and whether a turn was open."""
         self.timer: TimerSwitch | None = None
         """Calls `look` every second while it is on."""
 
@@ -116,7 +116,7 @@ class Attention:
 
     @property
     def is_listening(self) -> bool:
-        """Whether `look` has to be called now and then."""
+        """Whether `look` must be called periodically."""
         return self._waits in ("approval", "input") and self._focused is None and self._means.bell
 
     def begin(self, call: Call) -> None:
@@ -147,12 +147,13 @@ class Attention:
         self._show_title(None if focused or self._waits not in ("approval", "input") else self._waits)
 
     def leave(self) -> str:
-        """What to write when the program leaves the terminal, for good or for a while."""
+        """What to write when the program leaves the terminal, at its end or while suspended."""
         shown, self._title = self._title, None
         return f"\x1b]2;oi-tui\x1b\\{_POP}" if shown is not None else ""
 
     def _show_title(self, call: Call | None) -> None:
-        """The title that calls; None puts back what was there. Where nothing was kept, it stays the program's name."""
+        """The title that calls the user; None restores the earlier one. If none was saved, it stays the
+        program's name."""
         if not self._means.title or call == self._title:
             return
         if call is None:

@@ -78,7 +78,7 @@ class GuardedDriver(LinuxDriver):
     """Reads keys as Textual does, except for pastes."""
 
     _held_back: list[str] | None = None
-    """What is to be written at once, while something is gathered."""
+    """Output to write at once, while it is being collected."""
 
     farewell: Callable[[], str] | None = None
     """Tells what to write when the terminal is left."""
@@ -103,13 +103,13 @@ class GuardedDriver(LinuxDriver):
             super().write(data)
 
     def start_application_mode(self) -> None:
-        """As ever. Where the terminal was prepared before, it is put back as it was before that."""
+        """As in the base class. A terminal that was prepared before is restored first."""
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left the types out
         if (before := SKELETON.hand_over()) is not None:
             self.attrs_before = before
 
     def stop_application_mode(self) -> None:
-        """As ever, with what the app has to say to the terminal before it is left: for good, or for a while."""
+        """As in the base class, with the app's last output to the terminal: at its end, or while suspended."""
         if self.farewell is not None and (last := self.farewell()):
             self.write(last)
         super().stop_application_mode()

@@ -34,7 +34,7 @@ _ANSWER = re.compile(
 _BEGUN = re.compile(
     r"\x1b(?:\[(?:\?[\d;]*|[46]?|[46];[\d;]*)?|P(?:>(?:\|[^\x1b\x07]{0,100}\x1b?)?)?|_(?:G[^\x1b\x07]{0,200}\x1b?)?)?\Z"
 )
-"""The end of what was read may be the beginning of an answer."""
+"""The end of the input may be the beginning of an answer."""
 
 _WITH_PLACEHOLDERS = (("kitty", (0, 28)), ("ghostty", (0, 0)))
 """Terminals, and the version since which they know Unicode placeholders. To be asked about is new and known to few;
@@ -67,7 +67,7 @@ class Window(NamedTuple):
 
 
 class TerminalFacts(NamedTuple):
-    """What a terminal said of itself."""
+    """What a terminal reports about itself."""
 
     name: str = ""
     kitty: bool = False
@@ -102,7 +102,7 @@ class Answers:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """Take what was read; returns what is no answer. An unfinished one is held back until `rest`."""
+        """Take input; returns everything that is no answer. An unfinished answer is held back until `rest`."""
         if self.complete:
             return text
         text = self._held + text
@@ -113,7 +113,7 @@ class Answers:
         return text
 
     def rest(self) -> str:
-        """What was held back: nothing followed, so it was a key."""
+        """The input held back: nothing followed, so it was a key."""
         held, self._held = self._held, ""
         return held
 
@@ -147,7 +147,7 @@ def window_size(descriptor: int) -> Window:
 
 
 def graphics(choice: GraphicsChoice, known: TerminalFacts, window: Window, environ: Mapping[str, str]) -> Graphics:
-    """The best way to show pictures, or the chosen one, with what the terminal told of itself."""
+    """The best way to show pictures, or the chosen one, with the terminal's own report."""
     return Graphics(
         _best(known, environ) if choice == "auto" else _PROTOCOLS[choice],
         cell_size(known, window) or IN_CELLS.cell,

@@ -25,7 +25,7 @@ Run = tuple[str, int]
 """Text, and the number of its style."""
 
 UNKNOWN = -1
-"""The style of cells of which nobody knows what they show."""
+"""The style of cells with unknown content."""
 
 GAP = 6
 """Cells between two changes that are written again rather than jumped over: a jump is as long."""
@@ -41,7 +41,7 @@ MOST_STYLES = 4_096
 
 
 MOST_STRIPS = 500
-"""Strips of which it is known what row they are; then all of them are forgotten."""
+"""Strips whose row is known; beyond that all are forgotten."""
 
 
 class Row(NamedTuple):
@@ -75,7 +75,7 @@ class Pen(NamedTuple):
 
 
 class ScreenCopy:
-    """The cells of one terminal as they were written last."""
+    """The cells of one terminal as last written."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
@@ -144,14 +144,14 @@ class ScreenCopy:
         moves.pop(0, None)
         if not moves:
             return None
-        # Of text that repeats itself, each row stood at several places: then it moved the least.
+        # A repeated row could come from several places: assume the shortest move.
         up, rows = max(moves.items(), key=lambda move: (len(move[1]), -abs(move[0])))
         first, last = min(*rows, *(y + up for y in rows)), max(*rows, *(y + up for y in rows))
         worth = len(rows) >= FEWEST - 1 and 2 * len(rows) >= len(changed) and abs(up) <= last - first
         return (first, last, up) if worth else None
 
     def _move(self, moved: tuple[int, int, int], changed: dict[int, Row]) -> str:
-        """Have the terminal move them; what stood still there is to be written again."""
+        """Let the terminal scroll them; rows that should have stayed are written again."""
         first, last, up = moved
         for y in range(first, last + 1):
             changed.setdefault(y, self._rows[y])
@@ -216,7 +216,7 @@ class ScreenCopy:
 
 
 class FrameDifference(CompositorUpdate):
-    """An update, of which only what differs from a copy is written."""
+    """An update that writes only the difference to a copy."""
 
     def __init__(self, update: CompositorUpdate, copy: ScreenCopy, size: Size) -> None:
         self._update = update
@@ -345,7 +345,7 @@ def _common_length(one: str, other: str) -> int:
 
 
 def _cut_cells(row: Row, lead: int, tail: int) -> list[Run]:
-    """The cells of a row in which every character takes one, without so many at the start and at the end."""
+    """The cells of a row in which every character takes one, without `lead` at the start and `tail` at the end."""
     end = sum(len(text) for text, _ in row.runs) - tail
     cells: list[Run] = []
     x = 0

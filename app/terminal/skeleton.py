@@ -92,7 +92,7 @@ def show_skeleton(environ: "Mapping[str, str]" = os.environ) -> bool:
         return False
     try:
         return SKELETON.show(look)
-    except (OSError, termios.error):  # a terminal that went away; whoever comes next says so
+    except (OSError, termios.error):  # the terminal is gone; the next caller reports it
         return False
 
 

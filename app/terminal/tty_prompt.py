@@ -1,5 +1,5 @@
-"""The person at the controlling terminal, asked line by line whatever stdin, stdout and stderr are; and, where a
-command has only a yes to ask for, at standard input. What was typed before a question was shown answers none.
+"""The person at the controlling terminal, asked line by line whatever stdin, stdout and stderr are; and, for a plain
+confirmation, the person at standard input. Text typed before a question appeared does not answer it.
 
 No thread reads: one that waits for a line can be neither stopped nor kept from taking the answer to the next
 question.
@@ -22,7 +22,7 @@ _LOCAL_MODES = 3
 
 
 def confirm(question: str, *, err: bool = False) -> bool:
-    """Whether the person at standard input, a terminal, says yes to what was shown; `err`: asked on stderr."""
+    """Whether the person at standard input, a terminal, confirms the question; `err`: asked on stderr."""
     import click  # it takes its time, and few ask
 
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
@@ -50,9 +50,9 @@ class TerminalAsker:
             raise
 
     async def line(self, question: str, *, password: bool = False) -> str | None:
-        """One line typed after the question was shown, blind for a password; None if nobody is there any more.
+        """One line typed after the question appeared, hidden for a password; None if nobody is there any more.
 
-        What was typed before counts for nothing. Cancelling it leaves the terminal as it was.
+        Earlier input is discarded. Cancelling leaves the terminal as it was.
         """
         try:
             with self._blind() if password else contextlib.nullcontext():

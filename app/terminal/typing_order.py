@@ -35,7 +35,7 @@ class TypingOrder(App[None]):
         """Whether there is a widget that keys are for. Those that were typed before wait for it."""
 
     def note_typing(self, age: float) -> None:
-        """What came so many seconds ago is here, or had to wait, and is handed out now."""
+        """Input from this many seconds ago is here, or had to wait, and is handed out now."""
 
     async def on_event(self, event: Event) -> None:
         """Every key passes here first, whatever screen or widget it is for."""
@@ -64,7 +64,7 @@ class TypingOrder(App[None]):
             self._climb(place, place, self._turn, 2)
 
     def _climb(self, start: DOMNode, place: DOMNode | None, turn: int, rounds: int) -> None:
-        """Go up behind the key: have `place` come back here when it has done what it has to do now."""
+        """Go up behind the key: `place` calls back here once it has done its own work."""
         if place is not None and place.call_later(self._climb, start, place.parent, turn, rounds):
             return
         if rounds > 1:

@@ -16,7 +16,7 @@ SCHEMA = {"type": "object", "properties": {"zone": {"type": "string"}}, "require
 
 
 async def now(arguments: Arguments, output: ToolOutput) -> str:
-    """The time as ISO 8601; what this raises for an unknown zone is told to the model."""
+    """The time as ISO 8601; the exception for an unknown zone goes to the model."""
     return datetime.now(ZoneInfo(arguments["zone"])).isoformat(timespec="seconds")
 
 

@@ -14,7 +14,7 @@ MIME = "application/vnd.vegalite.v5+json"
 
 @hookimpl
 def register_renderers() -> dict[str, str]:
-    """A string is imported when the first chart is drawn; the function itself could stand there, too."""
+    """A string is imported when the first chart is drawn; the function itself works, too."""
     return {MIME: f"{__name__}:chart_in_words"}
 
 

@@ -86,7 +86,7 @@ class AnswerStream:
                 self.truncated = delta.reason == "length"
 
     def close(self, *, complete: bool) -> None:
-        """The answer is over: what was broken off (also by the token limit) is marked so, what was thought refused."""
+        """The answer is over: an interrupted block (also by the token limit) is marked, code in a thought refused."""
         self._parser.finish(complete and not self.truncated)
         for block_id, source in self._parser.blocks.thought.items():
             self._emit(DecisionMade(block_id=block_id, verdict="skip", decider="rule", source=source, reason=THOUGHT))

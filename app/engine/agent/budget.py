@@ -6,7 +6,7 @@ from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import Level
 
 NEARLY = 0.8
-"""The share of a budget at which the person is told."""
+"""The share of a budget that triggers a warning."""
 
 
 class BudgetNotice(NamedTuple):
@@ -72,7 +72,7 @@ class Budget:
         return BudgetNotice("error", title, hint)
 
     def notices(self, usage: Usage) -> list[BudgetNotice]:
-        """What is to be said after an answer; each once, until the budget is changed."""
+        """The notices due after an answer; each once, until the budget changes."""
         found: dict[str, BudgetNotice] = {}
         if self.cost and usage.cost is None:
             title = f"The price of some answers is not known: the budget of {dollars(self.cost)} does not count them."

@@ -1,4 +1,4 @@
-"""Forced completion: the loop insists until the model says in so many words that it has come to an end. Pure."""
+"""Forced completion: the loop insists until the model says explicitly that it is done. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -31,11 +31,11 @@ IN_WORDS: dict[Outcome, str] = {
     "impossible": "The model says that the task is impossible.",
     "input": "The model needs something from you.",
 }
-"""What the person is told."""
+"""For the user."""
 
 
 def end_of(blocks: Sequence[Block], step: int, *, insist: bool) -> str | None:
-    """How the turn ends after an answer, the last, without code, as the person is told; None if it has to go on."""
+    """Why the turn ends after the last answer, which had no code, for the user; None if it continues."""
     found: Outcome | None = "done"
     said = [block.text for block in _last(blocks) if isinstance(block, ProseBlock) and block.step == step]
     if insist and said:

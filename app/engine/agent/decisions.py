@@ -39,7 +39,7 @@ class _Settled(NamedTuple):
     stop: TurnStopped | None = None
     """How it ends the turn, if it does."""
     ruling: PolicyDecision | None = None
-    """What the policy says of the source that is to run, None if none is."""
+    """The policy's decision about the source that would run, None without one."""
 
 
 class Decisions:
@@ -78,7 +78,7 @@ class Decisions:
 
     @property
     def mode(self) -> ApprovalMode:
-        """Who decides. Setting it, the person speaks anew: what was granted for this turn no longer holds."""
+        """Who decides. Setting it is a new decision of the user: grants for this turn end."""
         return self._mode
 
     @mode.setter
@@ -87,11 +87,11 @@ class Decisions:
         self._grants.end_turn()
 
     def begin_turn(self) -> None:
-        """What was granted for the turn before does not hold in this one."""
+        """Grants for the last turn end."""
         self._grants.end_turn()
 
     def answer(self, verb: Decide) -> bool:
-        """The person's answer; False if that request is not waiting (any more), or "run" is said of another source."""
+        """The user's answer; False if that request is not waiting (any more), or "run" is about another source."""
         if self._waiting is None:
             return False
         request, future = self._waiting
@@ -170,14 +170,14 @@ class Decisions:
     async def settle(
         self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit
     ) -> PolicyDecision | None:
-        """What the policy says of the action that is to run now, None if none is; `ruling` is what `rule` said of it.
+        """The policy's decision about the action that runs now, None if none runs; `ruling` is the result of `rule`.
         TurnStopped if that ends the turn.
 
-        `DecisionMade` is emitted, with `DecisionRequested` before it where the person has to be asked.
+        Emits `DecisionMade`, and before it `DecisionRequested` if the user must decide.
 
-        A yes that was meant for another kernel than the one that would run it now is asked for again. Of the rules, the
-        mode, the repeat guard and an earlier "always", the strictest counts; "always" answers what the mode would ask,
-        not what a rule asks.
+        An approval for another kernel than the one that would run it now is requested again. The strictest of the
+        rules, the mode, the repeat guard and an earlier "always" wins; "always" answers for the mode, not for a rule
+        that asks.
         """
         settled = await self._settle(block, ruling, guard, emit)
         emit(settled.made)
@@ -231,7 +231,7 @@ class Decisions:
         made: frozenset[str] = frozenset(),
         losses: tuple[Loss, ...] = (),
     ) -> PolicyDecision:
-        """The same without a look; what was read in the source before need not be read again."""
+        """The same without a look at the disk; reuses the reading of the source."""
         request = self._request(block, reading, made, losses)
         case = self._case(block, decide(request, self.policy, self.mode), request)
         return self._grants.apply(case, self.policy, self.mode)
@@ -294,13 +294,13 @@ class Decisions:
         return f"install it from {' and '.join(hosts)} into {home.place}"
 
     def _why(self, ruling: PolicyDecision) -> str:
-        """What the person is told; nothing where it is the session's own mode that asks."""
+        """The reason for the user; "" if it is the session's own mode."""
         return "" if self.mode == "ask" and ruling.ground == "mode" else f"asked because of {ruling.by}"
 
     def _apply_decision(
         self, block: ActionBlock, verb: Decide, guard: RepeatGuard, generation: int, asked: PolicyDecision
     ) -> _Settled:
-        """What comes of an answer: mode and rules hold as they are now, and for edited code too."""
+        """The result of an answer: mode and rules of this moment apply, to edited code too."""
         match verb.verdict:
             case "run" | "always" | "edit":
                 source = block.source if verb.source is None else verb.source
@@ -360,7 +360,7 @@ def _never(block: ActionBlock) -> _Settled:
 
 
 def _deny(block: ActionBlock, ruling: PolicyDecision) -> _Settled:
-    """Refused without a question. The model is told by what, and goes on."""
+    """Refused without a question. The model gets the reason and continues."""
     if ruling.by == "the mode “plan”":
         refusal = decision_event(block, "stop", "mode", reason="nothing may be run in this session")
         return _Settled(refusal, TurnStopped("refused", "Nothing is run in the mode “plan”."))
@@ -370,7 +370,7 @@ def _deny(block: ActionBlock, ruling: PolicyDecision) -> _Settled:
 
 
 def _refuse_unasked(block: ActionBlock, ruling: PolicyDecision, objection: str) -> _Settled:
-    """Nobody can be asked. What a rule or the source itself stands against is told to the model, which goes on."""
+    """Nobody can decide. If a rule or the source itself is the reason, the model gets it and continues."""
     if not objection and ruling.ground != "mode":
         why = f"{NOBODY}, which is needed because of {ruling.by}"
         return _Settled(decision_event(block, "skip", "rule", reason=why))

@@ -55,9 +55,9 @@ class Dialogue:
         self._ready = ready
 
     async def ask(self, step: int) -> Sequence[str]:
-        """Have the model answer; returns the ids of the actions it proposes, none where it has to be asked again.
+        """Ask the model; returns the ids of the actions it proposes, none if it must be asked again.
 
-        TurnStopped if the turn ends here, or the model could not answer: what has arrived is kept, marked as cut.
+        TurnStopped if the turn ends here, or the model could not answer: the partial answer is kept, marked as cut.
         """
         self._require(self._budget.check_limits(self._transcript.usage))
         if self._ready is not None:

@@ -31,7 +31,7 @@ MAY_BE_LATE = (
 
 
 class Emitter:
-    """Leads the events of a session; after a fork, those of the session that goes on in its kernels."""
+    """Emits the events of a session; after a fork, those of the session that took over its kernels."""
 
     def __init__(self, transcript: Transcript, observers: Sequence[Observer] = ()) -> None:
         self.observers = tuple(observers)
@@ -46,9 +46,9 @@ class Emitter:
         self._transcript = transcript
 
     def emit(self, event: AnyEvent) -> None:
-        """Fold the event and tell all observers; what one of them emits meanwhile comes behind it.
+        """Fold the event and notify all observers; an event that one of them emits meanwhile comes after it.
 
-        The first error of an observer is raised when all have been told. Output whose block is gone (the conversation
+        The first error of an observer is raised once all were notified. Output whose block is gone (the conversation
         was cleared since it ran, or forked above it) is dropped.
         """
         self._waiting.append(event)
@@ -66,7 +66,7 @@ class Emitter:
                     try:
                         observe(event)
                     except Exception as error:
-                        # Boundary: a defect of one observer must not keep the others from what was folded already.
+                        # Boundary: a bug in one observer must not keep a folded event from the others.
                         errors.append(error)
         finally:
             self._emitting = False

@@ -1,4 +1,4 @@
-"""One run of one action, from the start of its kernel to what has to be said about its end."""
+"""One run of one action, from the start of its kernel to the notices about its end."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,7 +31,7 @@ BY_WHICH: dict[InterruptMeans | None, str] = {
     "request": "Stopped by a request on the control channel: two SIGINTs were not enough.",
     "kill": "Stopped by SIGKILL for the command that ran: Ctrl+C was not enough.",
 }
-"""What is said of the rungs of the ladder: of the first one nothing, which is what everybody expects."""
+"""The words for each step of the ladder: none for the first one, which everybody expects."""
 
 RETRY = 0.05
 """Seconds after which an interrupt that met nothing tries again."""
@@ -42,7 +42,7 @@ Seal = Callable[[ExecutionStarted, ActionBlock], None]
 
 
 OUTAGE = 420.0
-"""Seconds that a run on a server waits for signs of life where nobody can be asked: longer than tries go on."""
+"""Seconds a run on a server waits for signs of life without a user to ask: longer than reconnecting takes."""
 
 NEVER_RAN = Ending(stage="unstarted", cause="kernel")
 
@@ -142,7 +142,7 @@ class Execution:
         await self._tell_end(result)
 
     async def _tell_end(self, result: RunResult) -> None:
-        """What has to be said about how the run ended, beyond its state."""
+        """The notices about how the run ended, beyond its status."""
         means: InterruptMeans | None = None
         if self._stopping is not None:
             try:
@@ -187,7 +187,7 @@ class Execution:
                 self._end_silence()
                 self._emit(event)
             case _:
-                if self._answered:  # what was printed before the question may come after it, by another channel
+                if self._answered:  # output from before the question may arrive after it, by another channel
                     self._close_input(cancelled=False)
                 self._emit(event)
 
@@ -209,8 +209,8 @@ class Execution:
             self._silence = None
 
     def _give_up(self, cause: Cause) -> None:
-        """Interrupt what cannot go on: the model is not told that a person did it. The kernel's state is only given up
-        where there is no person to decide that."""
+        """Interrupt a run that cannot continue: the model must not think that a person did it. The kernel's state is
+        given up only if there is nobody to decide that."""
         if self._stopping is None:
             self._ending = Ending(stage="running", cause=cause)
         self.interrupt(force=not self.can_ask)
@@ -221,7 +221,7 @@ class Execution:
             self._emit(InputAnswered(request_id=asked.request_id, block_id=self.block.id, cancelled=cancelled))
 
     async def answer(self, request_id: str, text: str) -> bool:
-        """Give the line that was asked for; False if this id is not waiting."""
+        """The requested line of input; False if this id is not waiting."""
         if self._input is None or self._input.request_id != request_id or self._answered:
             return False
         self._answered = True

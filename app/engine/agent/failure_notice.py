@@ -1,4 +1,4 @@
-"""What is said of an error that ended a turn."""
+"""The notice about an error that ended a turn."""
 
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import NoticeAdded

@@ -16,7 +16,7 @@ from oi_tui.app.engine.policy.rules import Rule
 from oi_tui.app.engine.policy.scopes import command_rules
 
 TURN_RULE = 'Python(*) with sandbox = "verified"'
-"""The rule of the scope `turn`, as it is written."""
+"""The rule of the scope `turn`, as written in settings."""
 
 
 class GrantCase(NamedTuple):
@@ -50,7 +50,7 @@ class Grants:
         self._turn = False
 
     def end_turn(self) -> None:
-        """What was granted for one turn no longer holds."""
+        """Grants for one turn end."""
         self._turn = False
 
     def scopes(self, case: GrantCase) -> tuple[GrantScope, ...]:
@@ -63,9 +63,9 @@ class Grants:
         return tuple(wider)
 
     def add(self, case: GrantCase, kind: ScopeKind) -> str:
-        """Grant this; returns the rules that it made as they are written, "" for this exact source.
+        """Grant this; returns the text of the rules it made, "" for this exact source.
 
-        ValueError if "always" may not reach so far here: nothing is granted then.
+        ValueError if "always" may not reach so far here: then nothing is granted.
         """
         if kind == "source":
             self._sources.add(_source_key(case))

@@ -20,7 +20,7 @@ class RepeatGuard:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        """The same source may run this often; the same error, once less than that is asked about too."""
+        """The same source may run this often; the same error, one time less."""
         self._runs: dict[str, int] = {}
         self._succeeded: set[str] = set()
         self._last = ""
@@ -29,7 +29,7 @@ class RepeatGuard:
         """What ran of this answer since the person last said yes."""
 
     def begin_answer(self) -> None:
-        """What is told from here on are the actions of another answer."""
+        """Later actions belong to another answer."""
         self._unasked = 0
 
     def objection(self, block: ActionBlock) -> str:
@@ -62,7 +62,7 @@ class RepeatGuard:
                 self._errors[error] = self._errors.get(error, 0) + 1
 
     def allow(self) -> None:
-        """The person said that it may go on: start counting anew."""
+        """The user let it continue: start counting again."""
         self._unasked = 0
         self._runs.clear()
         self._errors.clear()

@@ -1,4 +1,4 @@
-"""How a turn ends: by a reason that is raised, or because the person breaks off what it waits for."""
+"""How a turn ends: by an exception with a reason, or because the user cancels whatever it waits for."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -28,11 +28,11 @@ class Halt:
         self._waiting: asyncio.Task[Any] | None = None
 
     def is_asked(self) -> bool:
-        """Whether the turn is to end."""
+        """Whether the turn should end."""
         return self._asked
 
     def check(self) -> None:
-        """TurnStopped if the turn is to end."""
+        """TurnStopped if the turn should end."""
         if self._asked:
             raise TurnStopped("interrupted", INTERRUPTED)
 
@@ -42,7 +42,7 @@ class Halt:
         return self._waiting is not None
 
     def ask(self) -> None:
-        """The turn is to end; `break_off` ends the waiting too."""
+        """Request the end of the turn; `break_off` cancels the waiting too."""
         self._asked = True
 
     def break_off(self) -> None:
@@ -54,7 +54,7 @@ class Halt:
         self._asked = False
 
     async def result(self, work: Callable[[], Coroutine[Any, Any, HaltItem]]) -> HaltItem | None:
-        """What the work gives; None if the turn is to end before that."""
+        """The result of the work; None if the turn is ended first."""
         if self._asked:
             return None
         self._waiting = waiting = asyncio.create_task(work())

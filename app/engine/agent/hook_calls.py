@@ -22,7 +22,7 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 
 
 class HookCalls:
-    """`follow` is an observer, to be told last: `ExecutionStarted` is emitted between the seal and the kernel."""
+    """`follow` is an observer, to be notified last: `ExecutionStarted` is emitted between the seal and the kernel."""
 
     def __init__(self, hooks: Hooks, transcript: Transcript, emit: Emit) -> None:
         self._hooks = hooks
@@ -30,7 +30,7 @@ class HookCalls:
         self._emit = emit
         self._tells_events = hooks.listens("event_happened")
         self._acting = ""
-        """The block that `before_action` was told of, "" once `after_action` was."""
+        """The block of the last `before_action`, "" after its `after_action`."""
         self._reported: set[tuple[str, str]] = set()
         """Plugin and hook."""
 
@@ -76,7 +76,7 @@ class HookCalls:
         return block
 
     def _call(self, hook: str, /, **values: object) -> None:
-        """Tell the plugins; what fails is said once, or a plugin that fails at every event would fill the session."""
+        """Call the plugins; a failure is reported once, or a plugin that always fails would fill the session."""
         for plugin in self._hooks.call(hook, session_id=self._transcript.session_id, **values):
             if (plugin, hook) not in self._reported:
                 self._reported.add((plugin, hook))

@@ -12,16 +12,17 @@ DIFF_LINES = 2_000
 """Lines of each side that are looked at one by one; of longer outputs it is only told whether they differ."""
 
 SHOWN_DIFF_LINES = 60
-"""Lines of a difference that are told."""
+"""Most lines of a diff."""
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 """Where an object lies in memory: another place in each process."""
 
 
 def output_diff(recorded: Sequence[Output], now: Sequence[Output]) -> str:
-    """Lines of a unified diff, "" where both say the same.
+    """Lines of a unified diff, "" if the outputs are the same.
 
-    Each stream is one text, however it came in pieces; of pictures and other binary forms it is told that they differ.
+    Each stream is one text, regardless of its pieces; for pictures and other binary forms it says only that they
+    differ.
     """
     before, after = _lines(recorded), _lines(now)
     if before == after:

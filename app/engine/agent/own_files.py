@@ -40,7 +40,7 @@ class OwnFiles:
         self._made: dict[str, _Stamp | None] = {}
         """Those that it wrote whole, as far as could be read off its sources; None where there is none (any more)."""
         self._before: dict[str, _Stamp | None] = {}
-        """What a run that goes on may change, as it was at its beginning."""
+        """The files a current run may change, as they were at its start."""
 
     async def find_losses(self, targets: Sequence[Target]) -> tuple[Loss, ...]:
         """What of other people's work would be overwritten."""
@@ -91,7 +91,7 @@ _NEVER = _Stamp(-1, -1, -1, -1)
 
 
 def _stamps(paths: Iterable[str]) -> dict[str, _Stamp | None]:
-    """How these files are, None for what is not there."""
+    """The state of these files, None for missing ones."""
     return {path: _stamp(path) for path in paths}
 
 

@@ -57,7 +57,7 @@ async def rebuild(blocks: Sequence[CodeBlock], perform: Perform, emit: Emit) -> 
 
 
 async def _repeat(block: CodeBlock, perform: Perform, emit: Emit, finish: Callable[[RerunFinished, str], None]) -> None:
-    """`RerunStarted`, what the kernel asks and says of itself, `RerunFinished`; what comes out is only compared."""
+    """`RerunStarted`, the kernel's questions and notices, `RerunFinished`; outputs are only compared."""
     now = Transcript()
     now.apply(CodeStarted(block_id=block.id, language=block.language, author="user"))
     now.apply(CodeFinished(block_id=block.id, language=block.language, source=block.source))

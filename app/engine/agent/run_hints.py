@@ -57,8 +57,8 @@ def run_hints(block: CodeBlock, earlier: Sequence[Block], confinement: Confineme
 
 
 def install_note(block: CodeBlock, confinement: Confinement, read: Callable[[], SourceFacts]) -> str:
-    """A line of ours below the output of an installation that could not work, which the model is told as well; else
-    "". The source is read only where it may be one."""
+    """Our line below the output of an installation that could not work, for user and model; else "". The source is read
+    only if it may be an installation."""
     note = failed_install(read(), confinement, "\n".join(_ends(block))) if "install" in block.source else ""
     return f"[oi-tui] {note}\n" if note else ""
 
@@ -81,9 +81,9 @@ def _ends(block: CodeBlock) -> Iterator[str]:
 
 
 def lost_name(block: CodeBlock, earlier: Sequence[Block]) -> str:
-    """The name that this run missed and that code of the earlier blocks speaks of, "" if it is not about that.
+    """The name that this run missed and that code of the earlier blocks mentions, "" if there is none.
 
-    `earlier` is what was there when the session was opened; of that, code counts that ran and was not repeated.
+    `earlier` holds the blocks from before the session was opened; only code that ran and was not repeated matters.
     """
     for output in block.outputs:
         if not (isinstance(output, ErrorOutput) and output.name == "NameError"):

@@ -82,7 +82,7 @@ class Runners:
         return 1 if kernel is None else kernel.generation + (kernel.state in ("cold", "dead"))
 
     def request(self, block: ActionBlock, reading: SourceFacts | None = None) -> PolicyRequest:
-        """The action as the policy sees it; what was read in its source before need not be read again."""
+        """The action for the policy; an existing reading of its source is reused."""
         confinement = self.confinement(block)
         if isinstance(block, CodeBlock):
             return PolicyRequest(block.language, block.source, confinement=confinement, reading=reading)

@@ -1,4 +1,4 @@
-"""What the person chose for a session and can change while it goes on: the model, who decides, what it may cost."""
+"""The user's choices for a session, which may change at any time: the model, who decides, what it may cost."""
 
 from oi_tui.app.engine.agent.budget import Budget
 from oi_tui.app.engine.agent.decisions import Decisions
@@ -9,7 +9,7 @@ from oi_tui.app.engine.core.verbs import SetBudget
 
 
 class SessionChoices:
-    """Each change is told by one `SettingsChanged`, and holds from the next step, decision or request on."""
+    """Each change emits one `SettingsChanged`, and applies from the next step, decision or request on."""
 
     def __init__(self, model: Model | None, decisions: Decisions, budget: Budget, emit: Emit) -> None:
         self.model = model

@@ -11,10 +11,10 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 
 
 def withheld_events(conversation: Conversation, transcript: Transcript) -> Iterator[AnyEvent]:
-    """What the last request was sent without, as far as the transcript does not say so yet.
+    """What the last request withheld, as far as the transcript does not say so yet.
 
-    Code shows it in its own header. A prompt gets a notice: whoever gives a key to a model should know that it
-    does not arrive.
+    Code shows it in its own header. A prompt gets a notice: users who give a key to a model should know that it does
+    not arrive.
     """
     for block_id, names in conversation.withheld_names.items():
         block = transcript.block(block_id)
