@@ -63,7 +63,10 @@ WORLDS_APART = {
     "app/opening.py",
     "app/start.py",
     "app/subcommands/__init__.py",
-    *(f"app/subcommands/{name}.py" for name in ("attach", "audit", "doctor", "kernels", "models", "replay", "sessions", "trust")),
+    *(
+        f"app/subcommands/{name}.py"
+        for name in ("attach", "audit", "doctor", "kernels", "models", "replay", "sessions", "trust")
+    ),
     *(f"app/subcommands/{name}.py" for name in ("session_edits", "stored")),
 }
 """Modules that may import ours inside functions: each command has a world of its own, and the screen must not wait

@@ -2,10 +2,7 @@
 
 Use them in tests of everything above them, here and in plugins.
 
-    model = FakeModel("I'll add.
-```python
-1+1
-```", "It is 2.")
+    model = FakeModel("I'll add.\n```python\n1+1\n```", "It is 2.")
     kernels = FakeKernels(python=FakeKernel({"1+1": [text_result("2"), RunResult(status="ok")]}))
 """
 

@@ -72,15 +72,11 @@ def call_sequence(call: Call, means: Means) -> str:
 
 
 class TimerSwitch(Protocol):
-    """What wakes the program now and then, and can be put to rest."""
+    """A timer that can be paused."""
 
-    def resume(self) -> None:
-        """Start or resume."""
-        ...
+    def resume(self) -> None: ...
 
-    def pause(self) -> None:
-        """Rest until told otherwise."""
-        ...
+    def pause(self) -> None: ...
 
 
 class Attention:
