@@ -63,7 +63,7 @@ class ApprovalPanel(Widget, can_focus=True):
 
     @dataclass
     class Decided(Message):
-        """The person answered; `source` is exactly what was shown."""
+        """The user's answer; `source` is exactly the source on the screen."""
 
         request_id: str
         verdict: Verdict
@@ -80,7 +80,7 @@ class ApprovalPanel(Widget, can_focus=True):
 
     @dataclass
     class WrittenOn(Message):
-        """What was typed for the prompt and came here; a Backspace is `ERASE`."""
+        """Text for the prompt that arrived here; `ERASE` is a Backspace."""
 
         text: str
         pasted: bool = False
@@ -88,7 +88,7 @@ class ApprovalPanel(Widget, can_focus=True):
     def __init__(self, *, arming: Arming, id: str | None = None) -> None:
         super().__init__(id=id)
         self.arming = arming
-        """Told of every key of the program by whoever made it."""
+        """The panel's owner reports every key of the program to it."""
         self.request: DecisionRequested | None = None
         """What is asked now; None once it was answered."""
         self.asked_id = ""
@@ -99,7 +99,7 @@ class ApprovalPanel(Widget, can_focus=True):
         """Whether the keys were last shown as ready."""
         self._stray = StrayKeys(LETTERS)
         self._said = ""
-        """What the person was told about the last key."""
+        """The message about the last key."""
         self._why = False
         self._limit = 12
 
@@ -145,7 +145,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self._refresh()
 
     def focus_stage(self) -> None:
-        """Give the keys to what is going on: the question, the editor, or the reason."""
+        """Focus the current part: the question, the editor, or the reason."""
         match self.stage:
             case "editing":
                 self.query_one(SourceEditor).focus()
@@ -162,7 +162,8 @@ class ApprovalPanel(Widget, can_focus=True):
     # -- actions --------------------------------------------------------------------------------------
 
     def action_decide(self, verdict: Literal["run", "stop", "install"]) -> None:
-        """Answer, if answers count now; `install` runs it as it was offered, where it was and nothing was changed."""
+        """Answer, if answers count now; `install` runs the offered installation, if there was an offer and nothing was
+        changed."""
         if not self._may_answer(runs=verdict != "stop"):
             return
         request = self.request
@@ -242,7 +243,7 @@ class ApprovalPanel(Widget, can_focus=True):
             self._looking.pause()
 
     def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
-        """Back to the question, about the source as it is now."""
+        """Back to the question, with the source in its current state."""
         event.stop()
         if event.source is not None:
             self.source = event.source
@@ -374,7 +375,7 @@ class ApprovalPanel(Widget, can_focus=True):
 
 
 def _share_rows(view: SourceView, editor: SourceEditor, left: int, width: int, *, full: bool) -> None:
-    """Give the source, or its editor, so many rows at most; with `full`, all of them."""
+    """Give the source, or its editor, this many rows at most; with `full`, all of them."""
     rows = view.row_count(width)
     editor.styles.height = left if full else min(left, max(rows + 1, 6))
     if rows > left:

@@ -55,7 +55,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     away: bool = False
     """Whether the keys are elsewhere, in the timeline for instance."""
     said: str = ""
-    """What the person is told about the last key."""
+    """The message about the last key."""
 
     @property
     def scopes(self) -> tuple[ScopeKind, ...]:

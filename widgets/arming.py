@@ -1,9 +1,9 @@
-"""When a question may be answered: not by keys that were meant for something else.
+"""When a question accepts answers: not from keys meant for something else.
 
-A question that appears under somebody's fingers would be answered by the next letter of a sentence. It is armed
-only when it has been on the screen for a moment and the keyboard has been quiet for a moment. A key is judged by when
-it came, not by when there was time for it; and where nobody looked for a while, nothing is known of what was seen and
-typed meanwhile. Time comes in as a function, so that nothing here has to be waited for in a test.
+A question that appears while somebody types would take the next letter of a sentence as an answer. It is armed only
+once it has been on the screen for a moment and the keyboard has been quiet for a moment. The time of a key is when it
+arrived, not when it was handled; and after a stall we do not know what the user saw and typed meanwhile. The clock is a
+parameter, so tests need not wait.
 """
 
 from collections.abc import Callable
@@ -19,15 +19,15 @@ TYPING_GAP = 0.2
 """Seconds without a look that are too many while the question is being armed: it may not have been on the screen."""
 
 ABSENCE = 0.5
-"""Seconds without a look that disarm a question: the program stood still, and what was typed comes now."""
+"""Seconds without an update that disarm a question: the program was stalled, and earlier keys arrive now."""
 
 
 @runtime_checkable
 class NotesKeys(Protocol):
-    """A screen with a question that is told of every key, as the chat is."""
+    """A screen with a question that sees every key, like the chat."""
 
     def note_key(self, age: float) -> None:
-        """A key was pressed so many seconds ago, for whatever it was meant."""
+        """A key was pressed this many seconds ago, wherever it went."""
 
 
 class Arming:
@@ -43,12 +43,12 @@ class Arming:
         """The moment from which keys count."""
 
     def show(self) -> None:
-        """The question appeared, or came back to the eye: it has to be armed anew."""
+        """The question appeared, again or for the first time: arm it again."""
         self._looked = self._clock()
         self._armed_from = max(self._looked + self._delay, self._last_key + self._pause)
 
     def go_on(self) -> None:
-        """The person came back to the question by a key of their own, from an editor: keys count at once."""
+        """The user returned to the question with a key, from an editor: keys count immediately."""
         self._looked, self._armed_from = self._clock(), float("-inf")
 
     def look(self, *, begun: bool = False) -> None:
@@ -62,7 +62,8 @@ class Arming:
             self.show()
 
     def touch(self, age: float = 0.0) -> None:
-        """A key was pressed so many seconds ago, for whatever it was meant; armed before it, a question stays so."""
+        """A key was pressed this many seconds ago, wherever it went; a question that was armed before it stays
+        armed."""
         now = self._clock()
         if now - age < self._armed_from:
             self._armed_from = max(self._armed_from, now + self._pause)

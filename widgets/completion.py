@@ -50,7 +50,7 @@ class CompletedWord(Protocol):
 
     @property
     def word(self) -> str:
-        """What was typed of it."""
+        """The typed part of it."""
         ...
 
     def insert(self, text: str, start: tuple[int, int]) -> None:
@@ -212,7 +212,7 @@ class CompletionList(Widget, can_focus=False):
         return not choice.sends
 
     def _lay_out(self, choice: CompletionChoice) -> tuple[str, str]:
-        """The label, and what is said of it, together exactly as wide as the list."""
+        """The label and its help, together exactly as wide as the list."""
         widest = max(len(_line(one.label)) for one in self._offer.choices)
         column = min(widest, max(12, self._width * 2 // 3))
         label = _cut(_line(choice.label), column).ljust(column)[: self._width - 1]

@@ -28,7 +28,7 @@ SHORT_HINT = 25
 """Characters of a hint at most, for which there is always room; the style sheet below has two more."""
 
 QUEUED_ROWS = 3
-"""Prompts that wait of which the beginning is shown."""
+"""Queued prompts whose beginning is shown."""
 
 SIGNS = ("!", "%")
 """At the very beginning of a text they make it code to run, if they were typed."""
@@ -144,8 +144,8 @@ class PromptArea(TextBox):
     # -- actions -----------------------------------------------------------------------------------------
 
     def action_submit(self) -> None:
-        """Send what is here, unless it is nothing; it stays until somebody takes it. A backslash before the cursor
-        makes a new line instead; in code it stays, for there it means that the line goes on."""
+        """Send the text, unless it is empty; it stays until the screen accepts it. After a backslash, insert a new line
+        instead; in code the backslash stays, because there it continues the line."""
         row, column = self.cursor_location
         if self.document.get_line(row)[:column].endswith("\\") and self.selection.is_empty:
             start = (row, column if self.text.startswith(SIGNS) else column - 1)
@@ -154,7 +154,7 @@ class PromptArea(TextBox):
             self.post_message(self.Submitted(text))
 
     def accept(self) -> None:
-        """What was sent was taken: it is history, and the prompt is empty."""
+        """The text was accepted: it is history, and the prompt is empty."""
         if not self._history or self._history[-1] != self.text:
             self._history.append(self.text)
         self._position = None
@@ -220,7 +220,7 @@ class PromptArea(TextBox):
         self._insert_foreign(text, (line, match.start()), (line, match.end()))
 
     def _insert_foreign(self, text: str, start: Location, end: Location) -> None:
-        """What was not typed cannot make code of the text."""
+        """Text that was not typed cannot turn the prompt into code."""
         first = min(start, end) == (0, 0)
         self.replace(as_prompt(text) if first else text, start, end, maintain_selection_offset=False)
 
@@ -234,7 +234,7 @@ class PromptArea(TextBox):
 
 
 class Composer(Widget):
-    """The prompt mark, the text, a hint at the right, and above it a line for what has to be said of the text."""
+    """The prompt mark, the text, a hint at the right, and above it a line for messages about the text."""
 
     DEFAULT_CSS = """
     Composer {
@@ -280,7 +280,7 @@ class Composer(Widget):
         return str(self._note_row.content) if self._note_row.display else ""
 
     def say(self, text: str, *, failed: bool = False, seconds: float = 0.0) -> None:
-        """Say this above the prompt, until the text changes or so many seconds have passed."""
+        """Show this above the prompt, until the text changes or this many seconds have passed."""
         self.hush()
         self._said_of = self.area.text
         self._mount_rows()
@@ -292,14 +292,14 @@ class Composer(Widget):
             self._hushing = self.set_timer(seconds, self.hush)
 
     def hush(self) -> None:
-        """Nothing is to be said any more."""
+        """Remove the message above the prompt."""
         if self._hushing is not None:
             self._hushing.stop()
             self._hushing = None
         self._note_row.display = False
 
     def on_text_area_changed(self) -> None:
-        """What was said may have been of another text."""
+        """The message may be about the earlier text."""
         if self.area.text != self._said_of:
             self.hush()
 

@@ -36,7 +36,7 @@ _SYNTAX = {
 
 
 def hidden_note(count: int) -> str:
-    """What a person has to know of so many characters that are written out."""
+    """The note about this many characters that are written out."""
     if count == 1:
         return "1 hidden character is written as <U+…>. It runs as long as that text stays."
     return f"{count:,} hidden characters are written as <U+…>. They run as long as that text stays."
@@ -100,7 +100,7 @@ class SourceEditor(TextBox):
         source: str | None
 
     class Hesitated(Message):
-        """Escape was pressed over changes, or the person goes on after that: the keys mean something else now."""
+        """Escape was pressed over changes, or the user continued after that: the keys change their meaning."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(
@@ -192,11 +192,11 @@ class SourceEditor(TextBox):
         super().insert_paste(without_hidden(text))
 
     def action_finish(self) -> None:
-        """Back to the question, with what the text stands for."""
+        """Back to the question, with the edited source."""
         self.post_message(self.Finished(self._begun.read(self.text)))
 
     def action_give_up(self) -> None:
-        """Back to the question, unchanged; over changes, Escape has to be pressed twice."""
+        """Back to the question, unchanged; over changes, Escape must be pressed twice."""
         if self.text == self._begun.text or self._discarding:
             self.post_message(self.Finished(None))
         else:

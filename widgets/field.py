@@ -1,6 +1,6 @@
-"""A line to type into that shows nothing a terminal would obey, whoever put it there.
+"""An input line that never shows control sequences, whatever its source.
 
-Textual's own paints its value as it is: what was pasted, what a file is called, the title of a session.
+Textual's own paints its value verbatim: pasted text, a file's name, the title of a session.
 """
 
 from textual.widgets import Input

@@ -127,7 +127,7 @@ class Inspector(Vertical):
     # -- what the screen calls ---------------------------------------------------------------------------
 
     def show(self, found: VariablesFound) -> None:
-        """A new listing, or why there is none: what was listed of the same kernel is kept then, as what it is."""
+        """A new listing, or why there is none: then the old listing of the same kernel stays, marked as old."""
         self._last = found
         if found.telling == "told":
             self._found = found
@@ -240,7 +240,7 @@ class Inspector(Vertical):
     @on(Input.Changed)
     @on(Resize)
     def _refresh(self) -> None:
-        """Everything but the longer look, from what was told and what is typed, cut to the width."""
+        """Everything but the longer look, filtered by the typed text, cut to the width."""
         wanted = self.query_one(Input).value.strip()
         found = self._found
         everything = variable_entries(found) if found is not None else []
@@ -266,7 +266,7 @@ class Inspector(Vertical):
         self._show_peek()
 
     def _show_words(self, wanted: str, any_rows: bool) -> None:
-        """The title, what is to be known of the listing, and in place of rows why there are none."""
+        """The title, the notes about the listing, and in place of rows why there are none."""
         last, found = self._last, self._found
         current = last is None or last.telling == "told"
         self.query_one("#inspector-title", Words).update(inspector_title(found, current=current))

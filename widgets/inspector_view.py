@@ -48,7 +48,7 @@ def variable_entries(found: VariablesFound) -> list[VariableEntry]:
 
 
 def entry_matches(entry: VariableEntry, wanted: str) -> bool:
-    """Whether the filter leaves it: its name or type contains what was typed."""
+    """Whether it passes the filter: its name or type contains the typed text."""
     wanted = wanted.casefold()
     return wanted in entry.variable.name.casefold() or wanted in entry.variable.type.casefold()
 
@@ -73,7 +73,7 @@ def row_line(entry: VariableEntry, width: int, names: int, *, highlighted: bool)
     room = width - left.cell_length
     what = "removed" if entry.is_gone else what_it_is(variable)
     if size and cell_len(what) + 1 + len(size) > room:
-        size = ""  # in the lines below it is told in any case
+        size = ""  # the lines below it show the size anyway
     return lettering(left, _cell(what, room - len(size), "$dim"), (size, "$dim"))
 
 
@@ -113,7 +113,7 @@ def _changes(found: VariablesFound) -> tuple[tuple[ChangeMark, tuple[str, ...]],
 
 
 def explain_no_variables(telling: Telling, language: Language) -> str:
-    """Why the variables of a kernel cannot be told, in words for the panel."""
+    """Why the variables of a kernel cannot be listed, for the panel."""
     name = _language_name(language)
     match telling:
         case "told":

@@ -44,9 +44,9 @@ _SHOWN = {"escape": "esc", "pagedown": "pgdn", "down": "↓", "question_mark": "
 def key_labels(
     owner: Widget, *keys: str, words: Mapping[str, tuple[str, str]] | None = None, off: Container[str] = ()
 ) -> tuple[KeyLabel, ...]:
-    """Labels of the hints among the bindings of `owner`: of those `keys`, as they are shown, or of all.
+    """Labels of the hints among the bindings of `owner`: of these `keys`, or of all.
 
-    `words` are said instead, for some keys, at length and short; keys that are `off` are dimmed. For example
+    `words` replace some of the labels, in a long and a short form; keys that are `off` are dimmed. For example
     `key_labels(self, words={"y": ("replace it", "replace")})`.
     """
     labels: dict[str, KeyLabel] = {}

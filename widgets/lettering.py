@@ -1,7 +1,7 @@
-"""The doors through which words reach the screen: what goes through one is made safe, whoever wrote it.
+"""The only functions that bring text to the screen: they sanitise it, whatever its source.
 
-Textual's own `Static`, `OptionList` and `Content` show a text as it is, or read markup in it. As only these doors feed
-them (`tests/test_architecture.py` sees to it), no caller has to remember anything; what is a `Content` is safe.
+Textual's own `Static`, `OptionList` and `Content` show a text verbatim, or read markup in it. Only these functions feed
+them (`tests/test_architecture.py` checks that), so no caller has to remember anything; a `Content` is safe.
 """
 
 from collections.abc import Iterable

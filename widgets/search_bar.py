@@ -16,7 +16,7 @@ from oi_tui.widgets.lettering import Words
 
 
 class SearchBar(Widget):
-    """A slash, the text, and how often it stands there. Enter goes to the next match, Escape ends the search."""
+    """A slash, the query, and the number of matches. Enter goes to the next match, Escape ends the search."""
 
     DEFAULT_CSS = """
     SearchBar {
@@ -57,7 +57,7 @@ class SearchBar(Widget):
             yield Words(id="search-count")
 
     def begin(self) -> None:
-        """Take the focus; what was looked for last can be typed over."""
+        """Take the focus; typing replaces the last query."""
         self.query_one(Input).focus()
 
     def fill(self, needle: str) -> None:

@@ -34,7 +34,7 @@ QUIET = 20.0
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes on, and since when."""
+    """The current activity, and its start."""
 
     word: str = ""
     """In a word or two; "" at rest."""
@@ -89,7 +89,7 @@ _MODES: dict[PermissionMode, str] = {
 }
 _SEPARATOR = " · "
 _USUAL_SANDBOX = ("sandbox, no network", "sandbox")
-"""What holds in most sessions may be told in a word; whatever is weaker is told in full."""
+"""The usual sandbox has a short name; a weaker one is shown in full."""
 _DATE = re.compile(r"[-@](20\d{6}|20\d\d-\d\d-\d\d)$")
 
 _NAME = 1
@@ -101,8 +101,8 @@ _READABLE = 14
 
 
 class StatusPart(NamedTuple):
-    """A piece of the line; the smaller its `rank`, the longer it stays on a narrow terminal. Rank 0 always stays: who
-    decides, what holds code back, and what goes on."""
+    """A piece of the line; the smaller its `rank`, the longer it stays on a narrow terminal. Rank 0 always stays:
+    approval mode, sandbox, activity."""
 
     text: str
     rank: int
@@ -127,7 +127,7 @@ class StatusBar(Widget, can_focus=False):
         self._tick: asyncio.TimerHandle | None = None
 
     def watch_status(self, status: Status) -> None:
-        """The time goes on by itself while something runs, and costs nothing at rest."""
+        """The clock ticks by itself while something runs, and costs nothing when idle."""
         activity = status.activity
         if self._tick is not None:
             self._tick.cancel()
@@ -138,7 +138,7 @@ class StatusBar(Widget, can_focus=False):
             self._tick = asyncio.get_running_loop().call_later(pause, self._count)
 
     def on_unmount(self) -> None:
-        """Nobody is told any more."""
+        """Stop calling back those who watch the status."""
         if self._tick is not None:
             self._tick.cancel()
 
@@ -222,8 +222,7 @@ def _usage_parts(status: Status) -> list[StatusPart]:
 
 
 def _kernel_parts(status: Status) -> list[StatusPart]:
-    """Kernels that are not simply at rest, and those of a place that has a name. What is at work is told as the
-    activity."""
+    """Kernels that are not simply idle, and those with a named place. A busy one is shown as the activity."""
     found = []
     for language, state in status.kernels:
         rest = state in ("idle", "cold") or (bool(status.activity.word) and state in ("busy", "starting"))
@@ -244,7 +243,7 @@ def name_in_short(model: str) -> str:
 
 
 def spell_activity(activity: Activity, now: float, patience: float = 0.0) -> str:
-    """What goes on, with its time: `running 1:04`, `rate limit, retry 2 of 3 in 4 s`."""
+    """The activity with its time: `running 1:04`, `rate limit, retry 2 of 3 in 4 s`."""
     if activity.due is not None and activity.due > now:
         return f"{activity.word} in {spell_time(activity.due - now + 0.999)}"
     begun = activity.due if activity.due is not None else activity.since
@@ -321,7 +320,7 @@ def _cut_name(least: int) -> Step:
 
 
 def _cut(part: StatusPart, cells: int, least: int) -> StatusPart:
-    """The part, shorter by about so many cells, but not below `least`."""
+    """The part, shorter by about this many cells, but not below `least`."""
     keep = max(least, len(part.text) - cells) - 1
     return part if keep + 1 >= len(part.text) else part._replace(text=part.text[:keep] + "…")
 

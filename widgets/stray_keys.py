@@ -1,13 +1,13 @@
-"""What becomes of keys that reach a question and were not meant for it.
+"""Keys that reach a question but were not meant for it.
 
-Letters of a sentence that somebody is writing go on into the prompt; a key that comes too early to answer is dropped,
-and the question says why. Nothing here decides: what may answer is said by `Arming`.
+Letters of a half-typed sentence go to the prompt; a key that comes too early to answer is dropped, and the question
+says why. Nothing here decides: `Arming` says which keys may answer.
 """
 
 from typing import Literal, NamedTuple
 
 ERASE = "\b"
-"""Stands for Backspace in what is written on."""
+"""A Backspace, in text that goes to the prompt."""
 
 TOO_EARLY = "Wait a moment: this question has just appeared."
 WRITTEN_ON = "What you type goes to the prompt. Pause to answer."
@@ -16,13 +16,13 @@ NOT_BY_ENTER = "Enter never approves: y runs it."
 
 
 class KeyFate(NamedTuple):
-    """What is to be done with a key."""
+    """What happens to a key."""
 
     does: Literal["act", "wait", "write"]
     """It may act here; it is dropped; or `text` goes to the prompt."""
     text: str = ""
     why: str = ""
-    """What the person is told."""
+    """The reason, for the user."""
 
 
 class StrayKeys:

@@ -19,7 +19,7 @@ _EDITS = frozenset({"backspace", "delete", "shift+backspace"})
 
 
 class Completer(Protocol):
-    """Whoever knows what can complete a word. It offers by `box.completion.offer`, at once or some time later."""
+    """Completes words. It calls `box.completion.offer`, at once or some time later."""
 
     def follow(self, box: "TextBox") -> None:
         """The text was changed by typing."""
@@ -60,12 +60,12 @@ class WordCompletion:
 
     @property
     def word(self) -> str:
-        """What was typed of the word that the list is for."""
+        """The typed part of the word that the list completes."""
         shown = self.open_list
         return self._box.get_text_range(shown.offer.start, self._box.cursor_location) if shown is not None else ""
 
     def use(self, completer: Completer) -> None:
-        """Have somebody who knows, also for what was typed before."""
+        """Use this completer, also for the text already typed."""
         self.completer = completer
         if self._behind:
             self.follow()
@@ -160,12 +160,12 @@ class TextBox(TextArea):
         self.completion.close()
 
     def action_paste(self) -> None:
-        """What was copied within the program is as foreign as any paste."""
+        """Text copied within the program is as foreign as any paste."""
         self.insert_paste(_with_line_feeds(self.app.clipboard))
         self.completion.close()
 
     def insert_paste(self, text: str) -> None:
-        """Put what was not typed in the place of the selection."""
+        """Replace the selection with text that was not typed."""
         self.replace(text, *self.selection, maintain_selection_offset=False)
 
     def edit(self, edit: Edit) -> EditResult:
@@ -175,7 +175,7 @@ class TextBox(TextArea):
         return result
 
     def load_text(self, text: str) -> None:
-        """Another text: what was offered was for the one before."""
+        """Another text: the open list was for the one before."""
         super().load_text(text)
         self.completion.allow()
         self.completion.close()

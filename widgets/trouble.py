@@ -1,7 +1,7 @@
-"""What can be done about an error with one key: a row above the prompt, after a turn that the error ended.
+"""Keys that help after an error: a row above the prompt, after a turn that the error ended.
 
-The error itself stands in the timeline. The row takes the keys only where nobody is writing, and no letter: the first
-one is the beginning of a prompt and gives the keys back.
+The error itself is in the timeline. The row takes the focus only if nobody is typing, and ignores letters: the first
+one begins a prompt and returns the focus.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words, lettering
 
 SETTLING = 0.5
-"""Seconds in which a key belongs to what was done before the row appeared."""
+"""Seconds in which a key still belongs to whatever the user did before the row appeared."""
 
 _LINES = 8
 """Lines of the details that are shown here; the timeline has all."""
@@ -138,7 +138,7 @@ class TroubleRow(Widget, can_focus=True):
         self._show()
 
     def on_blur(self, event: Blur) -> None:
-        """Elsewhere, the keys are other ones: what can be typed is said instead."""
+        """Without the focus, other keys work: show the commands instead."""
         self._show()
 
     def _show(self) -> None:

@@ -19,8 +19,8 @@ IDLE = 0.005
 def call_after(host: Widget, seconds: float, work: Callable[[], object]) -> asyncio.TimerHandle:
     """Have the widget call `work` later, unless it is gone by then.
 
-    Textual's `set_timer` never fires when the machine does something else for longer than the timer is to run, at the
-    moment in which it is started: on a busy machine one of some ten thousand is lost, and whoever waits for it.
+    Textual's `set_timer` never fires if the machine is busy for longer than the timer's delay just when it starts: on a
+    busy machine about one in ten thousand is lost, and its caller hangs.
     """
 
     def call() -> None:
@@ -38,7 +38,7 @@ class Frames:
         self._draw = draw
         self._clock = clock
         self.waiting = False
-        """Whether a frame is to come."""
+        """Whether a frame is due."""
         self._due = 0.0
         """When the next frame would come if all were drawn as often as the eye sees."""
 
@@ -66,10 +66,10 @@ class Frames:
         self._paint()
 
     def _paint(self) -> None:
-        """Have the screen paint what was drawn, and what else is to be painted, unless it has a layout to do first.
+        """Let the screen paint the drawn rows and everything else that is due, unless it has a layout to do first.
 
-        Left to Textual, the widget tells the screen, which wakes a timer, which paints: three rounds of the loop, for a
-        sixth of the cost of a frame.
+        Left to Textual, the widget notifies the screen, which wakes a timer, which paints: three rounds of the loop,
+        for a sixth of the cost of a frame.
         """
         host, screen = self._host, self._host.screen
         if host._repaint_required and host.display and screen in screen._compositor and not screen._layout_required:
@@ -78,7 +78,7 @@ class Frames:
             screen._on_timer_update()
 
     def idle(self, work: Callable[[], bool]) -> None:
-        """While nothing else is to be done, call this until it returns False; then draw."""
+        """While the program is idle, call this until it returns False; then draw."""
         if work():
             call_after(self._host, IDLE, lambda: self.idle(work))
         else:

@@ -20,12 +20,12 @@ class RowStrip(Strip):
         self.joint = joint
         """What stands between the row above and this one: a newline, or what a soft break swallowed."""
         self.lead = lead
-        """Cells before the text: gutter, indentation of a row that goes on, line number."""
+        """Cells before the text: gutter, indentation of a continued row, line number."""
         self.reach = reach
         """Cell after the last one of the text; what follows only fills the row."""
         self.painted: tuple[object, list[Strip | None]] | None = None
-        """What its look depends on, and the row as it goes to the screen, without and with the scroll bar's thumb over
-        it: kept, so that it is painted once. The same row may stand at several places."""
+        """The key of its look, and the painted row, without and with the scroll bar's thumb over it: cached, so that it
+        is painted once. The same row may appear at several places."""
 
 
 class ViewRow(NamedTuple):

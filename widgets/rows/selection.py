@@ -1,4 +1,4 @@
-"""What a person selects with the mouse: only cells that hold text, and the text as it was before it was broken."""
+"""Mouse selection: only cells with text, and the text from before it was wrapped."""
 
 from collections.abc import Callable
 

@@ -79,14 +79,14 @@ class RowView:
             self._host.refresh(Region(0, found[0], self._host.size.width, found[-1] - found[0] + 1))
 
     def tell_unseen(self, count: int) -> None:
-        """So much came below; it stands in the last row."""
+        """This many items arrived below; the last row says so."""
         self._unseen = count
         self._host.refresh(Region(0, max(0, self._host.size.height - 1), self._host.size.width, 1))
 
     # Painting
 
     def lines(self, crop: Region, painted: Callable[[int, RowStrip | None], object] | None = None) -> list[Strip]:
-        """Rows for the compositor, by-passing the box model, which has nothing to add. `painted` is told of each."""
+        """Rows for the compositor, by-passing the box model, which has nothing to add. `painted` is called for each."""
         host = self._host
         filters, background = host.get_line_filters(), host.background_colors[1]
         if (

@@ -29,7 +29,7 @@ class RowWindow(ABC):
         return item < self.count
 
     def scroll(self, rows: int) -> bool:
-        """Move down (or, negative, up) by so many rows, not beyond the ends; returns whether the end is reached."""
+        """Move down (or, negative, up) by this many rows, not beyond the ends; returns whether the end is reached."""
         item, inside = self.top
         inside += rows
         while inside < 0 and item > 0:

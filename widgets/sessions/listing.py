@@ -1,7 +1,7 @@
 """Which rows the list of sessions has, in which order: pure, so that ten thousand of them cost milliseconds.
 
-Sessions stand under their day and, within it, under their folder. A session with its forks is a family: it stays
-together as a tree, where its youngest member belongs. A search has no such order: titles, then places in the text.
+Sessions are grouped by day and, within it, by folder. A session with its forks is a family: it stays together as a
+tree, at the place of its newest member. Search results have their own order: titles, then places in the text.
 """
 
 import time
@@ -62,7 +62,7 @@ def record_of(entry: ListEntry) -> SessionRecord | None:
 
 
 def matched_text(hit: SearchHit) -> str:
-    """What was found, as it is written there."""
+    """The matched text, verbatim."""
     return next((piece.text for piece in hit.snippet if piece.matched), "").strip()
 
 
@@ -86,7 +86,7 @@ def list_sessions(sessions: Sequence[SessionRecord], *, now: float, here: str) -
 
 
 def list_hits(titled: Iterable[SessionRecord], hits: Sequence[SearchHit]) -> list[ListEntry]:
-    """Sessions whose title (or tag, model, folder) fits, then what was found in texts, session by session."""
+    """Sessions whose title (or tag, model, folder) matches, then matches in texts, session by session."""
     by_title = {record.id: record for record in titled}
     for hit in hits:
         if hit.kind == "title":
@@ -119,7 +119,7 @@ def day_of(moment: float) -> int:
         year, month, day, *_ = time.localtime(moment)
         return date(year, month, day).toordinal()
     except (OverflowError, ValueError, OSError):
-        return 1  # no time that a calendar has: a damaged record stays in the list, at its end
+        return 1  # not a valid date: a damaged record stays in the list, at the end
 
 
 def _span(day: int) -> tuple[float, float]:
@@ -158,7 +158,7 @@ def _families(sessions: Sequence[SessionRecord]) -> Iterator[list[SessionEntry]]
     seen: set[str] = set()
     families = [(root.active, [SessionEntry(root)]) for root in roots if root.id not in forks]
     trees = [_tree(root, forks, seen) for root in roots if root.id in forks]
-    if len(families) + len(seen) < len(sessions):  # a ring of parents, which no root leads to
+    if len(families) + len(seen) < len(sessions):  # a cycle of parents, which has no root
         known = seen | {root.id for root in roots}
         trees += [_tree(record, forks, seen) for record in sessions if record.id not in known]
     families += [(max(row.record.active for row in tree), tree) for tree in trees if tree]

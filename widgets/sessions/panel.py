@@ -33,7 +33,7 @@ PAUSE = 0.15
 
 
 class Panel(Vertical):
-    """Sessions to find, look at and go on with."""
+    """Sessions to find, preview and resume."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("down", "into_list(1)", "From the filter into the list", id="sessions.list", label="list"),
@@ -70,7 +70,7 @@ class Panel(Vertical):
 
     @dataclass
     class Wanted(Message):
-        """Something is to be done with this session."""
+        """An action on this session was requested."""
 
         wish: SessionAction
         record: SessionRecord | None
@@ -78,7 +78,7 @@ class Panel(Vertical):
         block_id: str = ""
         """The place in it that a search found."""
         needle: str = ""
-        """What was found there, as it is written there."""
+        """The matched text, verbatim."""
 
     @dataclass
     class Searched(Message):
@@ -108,7 +108,7 @@ class Panel(Vertical):
         self.rows = SessionRows(id="sessions-rows")
 
     def compose(self) -> ComposeResult:
-        """The filter, the rows (or why there are none), what is to be said, and the keys."""
+        """The filter, the rows (or why there are none), the message, and the keys."""
         with Horizontal(id="sessions-filter"):
             yield Words("/", id="sessions-mark")
             yield Field(id="sessions-text", placeholder="filter or search…", select_on_focus=False)
@@ -132,7 +132,7 @@ class Panel(Vertical):
             self._refresh()
 
     def show(self, found: SessionsFound) -> None:
-        """What the engine found; an answer to what is not asked any more is dropped."""
+        """The engine's results; answers to earlier queries are dropped."""
         if self._stock.take(found, self.search_text):
             self._refresh()
         # The engine answers only the newest of the questions that wait: the other one may have been passed over.
@@ -142,12 +142,12 @@ class Panel(Vertical):
             self.post_message(self.Searched(self.search_text, self.shows_archive))
 
     def put(self, record: SessionRecord) -> None:
-        """One session as it is now."""
+        """One session in its new state."""
         self._stock.put(record)
         self._refresh()
 
     def say(self, words: str, *, wrong: bool = False) -> None:
-        """Something about what was done; "" for nothing."""
+        """The result of an action; "" for none."""
         note = self.query_one("#sessions-note", Words)
         note.set_class(wrong, "-wrong")
         note.display = bool(words)
@@ -160,7 +160,7 @@ class Panel(Vertical):
 
     @property
     def waiting(self) -> bool:
-        """Whether something that was asked for is still to come."""
+        """Whether a request is still unanswered."""
         return not self._stock.known or self._stock.is_searching(self.search_text)
 
     def give_up(self) -> None:
@@ -272,7 +272,7 @@ class Panel(Vertical):
             self._timer = self.set_timer(PAUSE, lambda: self.post_message(wanted))
 
     def _refresh(self) -> None:
-        """The rows, from what was told and what is typed."""
+        """The rows, filtered by the typed text."""
         now, stock, sought = self._clock(), self._stock, self.search_text
         entries = stock.entries(sought, now=now, here=self._here, current=self._current)
         home, here, current, words = self._home, self._here, self._current, words_of(sought)
@@ -284,7 +284,7 @@ class Panel(Vertical):
         if self._towards in stock and not words:
             keep, self._towards = (self._towards, "", ""), ""
         self.rows.show(entries, pens, keep=keep)
-        self.rows.set_class(not entries, "-empty")  # not hidden: its keys go on working
+        self.rows.set_class(not entries, "-empty")  # not hidden: its keys still work
         empty = self.query_one("#sessions-empty", Words)
         empty.display = not entries
         empty.update(

@@ -44,7 +44,7 @@ class Preview(Vertical):
         yield Words(id="preview-more")
 
     def expect(self, record: SessionRecord) -> None:
-        """This session is asked for; what was shown of another one goes."""
+        """This session was requested; the preview of another one goes."""
         self._show_head(record)
         if record.id == self.session_id:
             return

@@ -1,4 +1,4 @@
-"""How a session reads in a row of a narrow panel, and what is said where there is nothing to show."""
+"""A session as a row of a narrow panel, and the texts of an empty list."""
 
 import re
 import time
@@ -121,7 +121,7 @@ class RowRenderer:
         return [self._title_line(hit.session, "", cursor), line] if row.first else [line]
 
     def _highlight(self, title: str) -> Content:
-        """The title with what was looked for."""
+        """The title with the matches highlighted."""
         content = lettering((title, "$foreground"))
         if self._wanted is not None:
             for found in self._wanted.finditer(title):
@@ -178,7 +178,7 @@ def money(cost: float) -> str:
 
 
 def one_piece(text: str) -> str:
-    """The same for a part of a line: the spaces at its ends part it from its neighbours."""
+    """The same for a part of a line: spaces at its ends separate it from its neighbours."""
     line = one_line(text)
     if not line:
         return " " if text else ""

@@ -1,4 +1,4 @@
-"""The list itself: any number of entries, of which only the rows on the screen are ever drawn."""
+"""The list itself: any number of entries; only the rows on the screen are ever drawn."""
 
 import bisect
 from collections.abc import Callable, Sequence
@@ -91,7 +91,7 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
         self._drawn: dict[tuple[int, Cursor], list[Strip]] = {}
         self._cursor = -1
         self.active = False
-        """Whether the keys act on what is under the cursor, be it by way of the filter."""
+        """Whether the keys act on the row under the cursor, even from the filter."""
 
     # -- what the panel calls ----------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
             self._repaint(self._cursor)
 
     def visible_entries(self) -> range:
-        """Those of which something is on the screen."""
+        """The entries that are at least partly on the screen."""
         top = self.scroll_offset.y
         first = bisect.bisect_right(self._starts, top) - 1
         last = bisect.bisect_left(self._starts, top + self.size.height)
@@ -214,7 +214,7 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
             self._go(self._chosen[place])
 
     def action_want(self, wish: SessionAction) -> None:
-        """Something is to be done."""
+        """Request an action on the session under the cursor."""
         self.post_message(self.Wanted(wish))
 
     def action_look_half(self, step: int) -> None:

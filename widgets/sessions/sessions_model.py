@@ -50,7 +50,7 @@ class SessionsModel:
         return len(sought) >= SHORTEST and self.searched != sought
 
     def count_in_words(self, count: int, sought: str) -> str:
-        """What stands beside the filter about so many rows."""
+        """The text beside the filter about this many rows."""
         if self.is_searching(sought):
             return "…"
         if sought:
@@ -58,7 +58,7 @@ class SessionsModel:
         return f"{'archived ' if self.archived else ''}{count:,}{'+' if self.cut else ''}"
 
     def take(self, found: SessionsFound, wanted: str) -> bool:
-        """What the engine found; False if it is an answer to what is not asked (`wanted`) any more."""
+        """The engine's results; False if they answer an earlier query than `wanted`."""
         if found.archived != self.archived or found.query not in ("", wanted):
             return False
         if found.query:
@@ -70,7 +70,7 @@ class SessionsModel:
         return True
 
     def put(self, record: SessionRecord) -> None:
-        """One session as it is now; gone, if it is one of the others now."""
+        """One session in its new state; removed, if it now belongs to another list."""
         gone = record.deleted or record.archived != self.archived
         place = next((number for number, other in enumerate(self._sessions) if other.id == record.id), None)
         if gone and place is not None:
@@ -87,7 +87,7 @@ class SessionsModel:
         ]
 
     def entries(self, sought: str, *, now: float, here: str, current: str = "") -> list[ListEntry]:
-        """The list, or what fits and what was found. In a session that was only opened there is nothing to find."""
+        """The list, or the matches. A session that was only opened has nothing to find."""
         words = words_of(sought)
         if not words:
             begun = [each for each in self._sessions if each.turns or each.title or each.id == current]

@@ -1,4 +1,4 @@
-"""Pixels as characters: each cell is cut into equal parts, of which each has one of two colours."""
+"""Pixels as characters: each cell has equal parts in one of two colours."""
 
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -67,7 +67,7 @@ def _draw_cell(pixels: list[Rgb], parts: CellParts) -> tuple[str, Style]:
 
 
 def _character(bits: int, parts: CellParts) -> str:
-    """That of which these parts, counted in rows from the left upper one, have the colour of the character."""
+    """The character whose foreground covers these parts, counted in rows from the upper left one."""
     match parts:
         case (1, 2):
             return _HALVES[bits]

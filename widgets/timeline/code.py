@@ -64,7 +64,7 @@ class Code:
         self.tick = 0
         """Frame of the spinner."""
         self.behind = False
-        """Whether the next layout goes on to read output that this one had no time for."""
+        """Whether the next layout must read output that this one had no time for."""
 
     def update(self, block: ActionBlock) -> None:
         """A newer version of the block."""

@@ -1,7 +1,7 @@
-"""What running code printed, as rows.
+"""The output streams of code, as rows.
 
-Long output shows its head and its tail; the rest is a key away. stderr stands on a tinted ground
-behind a heavier mark, so that it is told apart without colour too.
+Long output shows its head and its tail; the rest is a key away. stderr has a tinted background and a heavier mark, so
+it differs without colour too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,14 +36,14 @@ LONGEST_OPEN_LINE = 20_000
 """Characters of a line that are shown of an opened output."""
 
 BUDGET = 2_000
-"""Units of about a microsecond that one output may take of a frame to read what is new; the next one goes on."""
+"""Units of about a microsecond that one output may spend on new text in a frame; the next frame continues."""
 
 MEASURED_LINES = 500
-"""Lines of an opened output of which one frame may find out how high they are."""
+"""Lines of an opened output that one frame may measure."""
 
 
 class Extent(NamedTuple):
-    """What is drawn of a stream: so many lines from its start and from its end, and what is between."""
+    """The visible part of a stream: this many lines from its start and from its end, and the gap."""
 
     first: int
     last: int
@@ -57,7 +57,7 @@ class ConsoleStream:
     """stdout or stderr: all that is here of it, or its beginning and its newest end."""
 
     beyond = 0
-    """Long lines go on in the next row."""
+    """Whether long lines wrap."""
 
     def __init__(self, output: StreamOutput, whole: WholeOutput | None = None) -> None:
         self._error = output.name == "stderr"
@@ -69,7 +69,7 @@ class ConsoleStream:
         self._lines: tuple[TextLines, TextLines] | None = None
         self._gap_row: tuple[str, RowStrip] | None = None
         self._opening = False
-        """Whether more lines are to be shown than were measured yet."""
+        """Whether more lines are visible than are measured yet."""
         self.update(output, whole)
 
     def update(self, output: StreamOutput, whole: WholeOutput | None = None) -> None:
@@ -100,7 +100,7 @@ class ConsoleStream:
 
     @property
     def behind(self) -> bool:
-        """Whether the next layout goes on to read what is here."""
+        """Whether the next layout must continue reading."""
         return self._head.behind or self._tail.behind or self._opening
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
@@ -153,7 +153,7 @@ class ConsoleStream:
 
 
 def cut_note(extent: Extent, fold: FoldState, whole: WholeOutput | None) -> str:
-    """What stands in the place of lines that are not drawn, and the key that shows them."""
+    """The note in place of the lines that are not drawn, and the key that shows them."""
     count = f"{extent.lines:,} more lines" if extent.lines else f"{extent.characters:,} more characters"
     if fold != "open":
         return f"… {count} · enter to show"
@@ -175,7 +175,7 @@ def shown_lines(count: int, fold: FoldState) -> Iterable[int | None]:
 
 
 def fold_note(count: int, fold: FoldState) -> str:
-    """What stands in the place of left-out lines."""
+    """The note in place of omitted lines."""
     if fold == "open":
         return f"… {count + HEAD_LINES + TAIL_LINES - MOST_LINES:,} more lines are left out here"
     return f"… {count:,} more lines · enter to show"

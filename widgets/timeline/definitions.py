@@ -1,7 +1,7 @@
-"""What links and footnotes of a document refer to.
+"""The definitions that links and footnotes of a document refer to.
 
-The elements of a document are parsed apart, and a definition may stand behind what refers to it. So
-elements ask here, and who asks for something that is not known for good is told to whom to come back.
+The elements of a document are parsed separately, and a definition may come after its reference. So elements ask here,
+and are drawn again when a definition they missed arrives.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _NOTE = "\n"
 
 
 class Definitions:
-    """All that is defined so far: for good, or by an element that may still change."""
+    """All definitions so far: final ones, and those of an element that may still change."""
 
     def __init__(self) -> None:
         self._kept: dict[str, Definition] = {}

@@ -25,7 +25,7 @@ _FINER = 8
 """Pixels, for each that is drawn in the end, of the picture from which a figure's words are wiped off."""
 
 _BOLD = 0.6
-"""How far a pixel of a drawing goes from the mean of what it stands for to what stands out in it."""
+"""How far a pixel of a drawing moves from the mean of its source pixels to the most prominent one."""
 
 _READABLE = 3.0
 """Contrast of a text with its ground, at least."""
@@ -35,7 +35,7 @@ _SIXEL_COLOURS = 128
 
 
 class Order(NamedTuple):
-    """What is to be drawn, and how large."""
+    """The picture to draw, and its size."""
 
     source: PictureSource
     columns: int
@@ -61,7 +61,7 @@ class DrawnPicture:
     """The cells, row by row; characters also where sixels will be laid over them."""
     sheet: Sheet | None = None
     sending: str = ""
-    """What has to be written before the first of the rows."""
+    """The data to send before the first of the rows."""
 
 
 def draw(order: Order, graphics: Graphics, number: int) -> DrawnPicture:
@@ -114,7 +114,7 @@ def _bold(picture: "Image", size: tuple[int, int]) -> "Image":
     extreme = mean
     for column in range(ceil(across)):
         for row in range(ceil(down)):
-            # From the middle of a pixel here to one of those that it stands for.
+            # From the middle of a pixel here to one of its source pixels.
             x, y = min(column + 0.5, across - 0.01) - across / 2, min(row + 0.5, down - 0.01) - down / 2
             shift = (across, 0, x, 0, down, y)
             extreme = stand_out(

@@ -68,7 +68,7 @@ class FencedCode:
         self._text += "".join(self._content(line) + "\n" for line in lines)
 
     def show(self, unfinished: str = "", *, complete: bool) -> None:
-        """Let the rows show what was taken, and a last line that may still grow."""
+        """Show the rows of the complete text, and of a last line that may still grow."""
         changed = self.source.update(self._text + self._content(unfinished), complete=complete)
         if self._rows is not None:
             self._rows.invalidate(changed)

@@ -76,7 +76,7 @@ def figure_words(output: RichOutput) -> FigureWords | None:
 
 
 def place_words(words: FigureWords, columns: int, rows: int) -> list[PlacedWord]:
-    """Where each text stands in so many cells. None covers another; what finds no room is left out."""
+    """The place of each text in this many cells. None covers another; texts without room are left out."""
     return _Sheet(columns, rows).place(words.words)
 
 

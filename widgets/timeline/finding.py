@@ -153,7 +153,7 @@ class Finder:
             for inside in self._row_numbers(index, step, None):
                 found = found or inside is not None
                 yield inside
-        if not found:  # in what a row does not show as it is written: the marks of Markdown, a picture's text
+        if not found:  # in text that a row does not show verbatim: Markdown marks, a picture's text
             view.display(index, before)
             yield 0
 

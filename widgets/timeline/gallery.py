@@ -21,7 +21,7 @@ from oi_tui.widgets.timeline.overlay import Overlay, write
 from oi_tui.widgets.timeline.pixels import Unreadable
 
 MOST_PICTURES = 32
-"""Pictures kept; more than stand on a screen."""
+"""Cached pictures; more than fit on a screen."""
 
 _MOST_WAITING = 16
 """Pictures that wait to be drawn; who scrolls past a hundred sees the last ones first."""
@@ -47,7 +47,7 @@ class Gallery:
         self._worker: ThreadPoolExecutor | None = None
         self.graphics = graphics
         self.overlay = self._make_overlay()
-        """What has to be told of painted rows, where sixels are laid over them."""
+        """The overlay that must know painted rows, if there are sixels over them."""
 
     def look(self, order: Order) -> DrawnPicture | None:
         """The picture if it is drawn; else it will be soon. Raises Unreadable."""
@@ -69,7 +69,7 @@ class Gallery:
         return None
 
     def forget(self) -> None:
-        """Draw anew what is looked at: what was sent is gone, or of no use any more."""
+        """Draw the visible pictures again: the terminal has lost or cannot use the sent ones."""
         for order in list(self._drawn):
             self._drop(order)
         for future in self._waiting.values():

@@ -1,11 +1,11 @@
-"""The Kitty graphics protocol with Unicode placeholders: a picture is sent once and then stands in the text.
+"""The Kitty graphics protocol with Unicode placeholders: a picture is sent once and then is part of the text.
 
 https://sw.kovidgoyal.net/kitty/graphics-protocol/#unicode-placeholders
 
-Every cell of a picture is a character of its own that says which row and column of it belongs there, so the
-picture scrolls, is cut and covered like text, and whoever paints the text needs to know nothing of it. The number
-of the picture is the colour of the character: 8 bits of a palette colour, and 8 more in a third mark. A palette
-colour survives terminals with 256 colours, and whatever blends colours makes a number of it that no picture has.
+Every cell of a picture is a character of its own that encodes its row and column, so the picture scrolls and is cropped
+and covered like text, and the code that paints text needs no special case. The number of the picture is the colour of
+the character: 8 bits of a palette colour, and 8 more in a third mark. A palette colour survives terminals with 256
+colours, and blending colours gives a number that no picture has.
 """
 
 import base64

@@ -61,7 +61,7 @@ class Sheet:
             used |= colours
             bands.append(b"$".join(b"#%d%b" % (colour, _sixels(lines, colour)) for colour in sorted(colours)))
         registers = "".join(f"#{colour};2;{_percent(self.palette[colour])}" for colour in sorted(used))
-        # P2 = 1: what is not drawn stays as it is, or the last line of sixels would blacken the text below.
+        # P2 = 1: pixels that are not drawn stay the same, or the last line of sixels would blacken the text below.
         return f'\x1bP0;1;0q"1;1;{self.width};{bottom - top}{registers}{b"-".join(bands).decode()}\x1b\\'
 
     def _line(self, y: int) -> bytes:

@@ -1,6 +1,6 @@
 """Highlighted source that may still be growing, as rows: for code blocks and for fences in prose.
 
-Only what is painted is lexed and drawn. Text that continues what was there costs its new lines.
+Only painted lines are lexed and drawn. Appended text costs its new lines.
 """
 
 from bisect import bisect_right
@@ -19,7 +19,7 @@ from oi_tui.widgets.timeline.wrap import Continuation, fold_offsets, fold_runs
 
 TAB = 4
 WHOLE_LIMIT = 200
-"""Lines; a finished source of at most so many is lexed again as a whole."""
+"""Lines; a finished source of at most this many is lexed again as a whole."""
 
 
 _Look = TypeVar("_Look")
@@ -111,13 +111,13 @@ class HighlightedSource:
 
 
 def number_width(lines: int, room: int) -> int:
-    """Cells that the numbers of so many lines take, with the space behind them; 0 where there is no room."""
+    """Cells for the line numbers of this many lines, with the space after them; 0 if there is no room."""
     width = len(str(max(lines, 99))) + 1
     return width if width * 3 <= room else 0
 
 
 class SourceRows:
-    """A source at one width; long lines go on in the next row behind a mark.
+    """A source at one width; long lines wrap behind a mark.
 
     With `numbers`, each line has its own before it.
     """

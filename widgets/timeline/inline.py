@@ -159,7 +159,7 @@ def note_mark(label: str) -> str:
 
 
 def link_style(target: str, ink: Ink) -> Style:
-    """What is added to the style of a link; nothing where it leads to nothing that is ever opened."""
+    """The addition to the style of a link; nothing for a target that is never opened."""
     if not target.lower().startswith(_OPENED):
         return Style()
     return ink.link + Style(meta={HREF: target})
@@ -170,7 +170,7 @@ def _target_note(target: str, ink: Ink) -> list[TextRun]:
 
 
 def shorten_target(target: str) -> str:
-    """Where a link leads, as far as it is shown."""
+    """The visible part of a link's target."""
     target = clean_text(target)
     return target if len(target) <= LONGEST_TARGET else target[: LONGEST_TARGET - 1] + "…"
 

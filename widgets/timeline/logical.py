@@ -1,8 +1,7 @@
-"""Blocks as the text that a person means when they copy one: no gutters, no wrapping, no colours.
+"""Blocks as text for the clipboard: no gutters, no wrapping, no colours.
 
-What is copied is what can be seen: hidden characters and control sequences must not travel from a model
-into someone's shell. Of prose and output they are left out; in code they are written out, as they are on the
-screen, since code without them is other code.
+The copy has what is visible: hidden characters and control sequences must not travel from a model into someone's shell.
+Prose and output omit them; code writes them out, as on the screen, since code without them is other code.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Draws one Markdown element: headings, paragraphs, lists, quotes, tables, formulas, fences inside lists.
 
-The text is safe already (`prose.py` cleans it before it is parsed). Raw HTML is shown as it is
-written, pictures are never fetched, and a link always shows where it leads.
+The text is safe already (`prose.py` cleans it before it is parsed). Raw HTML is shown verbatim, pictures are never
+fetched, and a link always shows its target.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,8 +43,8 @@ class _Indent:
 class MarkdownLines:
     """Turns the tokens of an element into lines; used once.
 
-    With `number` an ordered list at the top level counts from there, whatever is written. `asked` knows
-    the footnotes of a document of which the tokens are only a part.
+    With `number` an ordered list at the top level counts from there, whatever the text says. `asked` knows the
+    footnotes of the whole document.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class MarkdownLines:
             self._lines.append(whole)
 
     def _gap(self, token: "Token") -> None:
-        """An empty line, unless the element is the first one of what it stands in, or in a tight list."""
+        """An empty line, unless the element is the first one of its container, or in a tight list."""
         fresh = any(not indent.used for indent in self._indents)
         tight_sublist = token.type.endswith("list_open") and len(self._numbers) > 0
         if self._lines and not fresh and not tight_sublist:

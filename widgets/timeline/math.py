@@ -1,7 +1,7 @@
 r"""LaTeX mathematics as text that reads well in a terminal: `\frac{a}{b}` as a⁄b, `x^2` as x².
 
-What a model writes is read here, not TeX: nothing is defined, expanded or loaded, so the work is
-linear in the length of the formula. What cannot be read stays as it was written.
+It reads what models write, not TeX: nothing is defined, expanded or loaded, so the work is linear in the length of the
+formula. Unknown parts stay verbatim.
 """
 
 import re
@@ -22,7 +22,7 @@ from oi_tui.widgets.timeline.math_symbols import (
 )
 
 LONGEST_FORMULA = 5_000
-"""Characters of a formula; a longer one is shown as it was written."""
+"""Characters of a formula; a longer one is shown verbatim."""
 
 DEEPEST = 30
 """Groups inside each other."""
@@ -151,7 +151,7 @@ class _Reader:
         return row_of(atoms, spaced=self._spaced)
 
     def _raw(self, closing: str = "}") -> str:
-        """The text of a group in braces, as it is written."""
+        """The text of a group in braces, verbatim."""
         self._skip_space()
         if self._peek() != {"}": "{", "]": "["}[closing]:
             return self._take() if closing == "}" and self._peek() not in ("}", "") else ""
@@ -166,7 +166,7 @@ class _Reader:
     # Rows and cells
 
     def _cells(self, closing: str) -> list[list[list[Atom]]]:
-        """Rows of cells up to a token that closes what was opened, which is left where it is."""
+        """Rows of cells up to the closing token, which is not consumed."""
         cells: list[list[list[Atom]]] = [[[]]]
         while (token := self._peek()) and token != closing:
             if token in ("}", "\\end", "\\right") and closing != token:

@@ -21,7 +21,7 @@ class MathBox:
 
     rows: tuple[str, ...] = ("",)
     base: int = 0
-    """The row that stands on the line of the neighbours."""
+    """The row on the baseline of the neighbours."""
 
     @property
     def width(self) -> int:
@@ -30,12 +30,12 @@ class MathBox:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """Something that stands in a formula as one."""
+    """A unit of a formula."""
 
     box: MathBox
     kind: SymbolClass = "ord"
     single: bool = True
-    """Whether it can stand under a root or a fraction bar without parentheses."""
+    """Whether it can be under a root or a fraction bar without parentheses."""
 
     @property
     def text(self) -> str:

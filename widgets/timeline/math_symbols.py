@@ -217,7 +217,7 @@ def symbol_class(text: str) -> SymbolClass:
 
 
 def in_alphabet(command: str, text: str) -> str:
-    """`text` in the alphabet that a command stands for; letters that it does not have stay."""
+    """`text` in the alphabet of a command; letters that it does not have stay."""
     return "".join(_letter(_ALPHABETS[command], letter) for letter in text)
 
 

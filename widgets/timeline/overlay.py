@@ -1,7 +1,7 @@
-"""Sixels over what was painted: they are no text, and whatever is written into their cells erases them there.
+"""Sixels over painted rows: they are not text, and any text in their cells erases them there.
 
-So rows of pictures hold half blocks, which every repaint, panel and toast can treat as they please, and when the
-screen has come to rest the sixels are laid over those rows that are still bare.
+So rows of pictures hold half blocks, which every repaint, panel and toast may overwrite, and when the screen is idle
+the sixels are drawn over those rows that nothing covers.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ class Overlay:
     def _lay(self) -> None:
         self._timer = None
         if not self._is_on_top:
-            return  # when it comes back all of it is painted anew
+            return  # all of it is painted again when the terminal is back
         if runs := self._runs(self._host.region):
             paints = self._paints
             self._work(lambda: "".join(run.escape_sequence() for run in runs), lambda done: self._write(done, paints))
@@ -153,7 +153,7 @@ class Overlay:
 
 
 def write(app: App[object], data: str) -> None:
-    """Write to the terminal what is no text, in order with the frames."""
+    """Write an escape sequence to the terminal, in order with the frames."""
     driver = app._driver  # Textual has no public way; its own OSC 52 goes this one
     if driver is not None and data:
         driver.write(data)

@@ -120,7 +120,7 @@ def make_order(
     *,
     figure: FigureWords | None = None,
 ) -> Order:
-    """How a picture (or a part of it, of `size` pixels) is to be drawn in so many columns and rows."""
+    """How to draw a picture (or a part of it, of `size` pixels) in this many columns and rows."""
     room = min(room[0], MOST_PICTURE_CELLS), min(room[1], MOST_PICTURE_CELLS)
     ground = canvas.ink.palette.surfaces.surface_console
     across, down = canvas.graphics.cell

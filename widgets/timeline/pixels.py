@@ -51,7 +51,7 @@ class PictureSource:
         return self._content if isinstance(self._content, bytes) else _decode(self._content)
 
     def pixels(self, size: tuple[int, int], box: PixelBox | None = None, *, keep: bool = False) -> "Image":
-        """The picture, or a part of it, in so many pixels: RGB, or RGBA where something shines through.
+        """The picture, or a part of it, at this size: RGB, or RGBA if it is transparent.
 
         With `keep` the next call has less to do. Raises Unreadable.
         """
@@ -72,7 +72,7 @@ class PictureSource:
         return picture.resize(size, how, box) if box or picture.size != size else picture
 
     def let_go(self) -> None:
-        """What was kept is not needed any more."""
+        """Drop the cached picture data."""
         self._kept = None
 
     def _measure(self) -> tuple[int, int] | None:
@@ -115,7 +115,7 @@ class Fit(NamedTuple):
 
 
 def fit_picture(size: tuple[int, int], room: tuple[int, int], cell: tuple[float, float]) -> Fit:
-    """The largest form of a picture in so many columns and rows; `cell` is the pixels in a cell.
+    """The largest form of a picture in this many columns and rows; `cell` is the size of a cell in pixels.
 
     Nothing is enlarged, and the proportions stay. The last column and row may hold only some pixels.
     """

@@ -41,7 +41,7 @@ class Prose:
     def __init__(self, block: ProseBlock) -> None:
         self._block = block
         self._kept: dict[tuple[object, ...], tuple[Element, list[RowPiece]]] = {}
-        """Elements that may still change and did not, with what was drawn of them."""
+        """Elements that may still change and did not, with their drawn rows."""
         self.parses = 0
         """Times that Markdown was parsed to find elements, for tests of the cost."""
         self.draws = 0
@@ -92,12 +92,12 @@ class Prose:
         self._fence: FencedCode | None = None
         self._table: MarkdownTable | None = None
         self._definitions = Definitions()
-        self._redefined: set[str] = set()  # labels for which finished elements may have to be drawn anew
+        self._redefined: set[str] = set()  # labels whose finished elements may need to be drawn again
         self._tail_beyond = 0
         self._drawn_for: tuple[Canvas, BlockDisplay] | None = None
         self._kept = {}
         self._outline: tuple[tuple[int, str, str], list[Start]] = (0, "", ""), []
-        """Where elements start, of what in the tail; the text as it was when they were looked for."""
+        """Where elements start, for which tail; the tail's text at that time."""
         self._clear()
 
     def _clear(self) -> None:

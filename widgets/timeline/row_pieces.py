@@ -41,7 +41,7 @@ class PictureCache(Protocol):
     """Draws pictures for rows and keeps what it drew."""
 
     def look(self, order: Order) -> DrawnPicture | None:
-        """What was drawn for this order, None while it is being drawn; Unreadable if it cannot be."""
+        """The drawing for this order, None while it is in progress; Unreadable if it fails."""
         ...
 
 
@@ -67,7 +67,7 @@ class RowPiece(Protocol):
 
 
 class DrawnContent:
-    """What a block or an output says of itself beside its rows; each kind sets what is otherwise with it."""
+    """What a block or an output reports beside its rows; each kind overrides what differs."""
 
     line_count = 0
     """Lines of text when all is shown, 0 for what has no lines or has others at every width."""
@@ -181,5 +181,5 @@ class Stack:
 
 
 def rows(canvas: Canvas, lines: Iterable[Line], base: Style, mark: str = " ", mark_style: Style | None = None) -> Rows:
-    """Lines of content as rows; the mark stands in the gutter of every one."""
+    """Lines of content as rows; each has the mark in its gutter."""
     return Rows([canvas.strip(line, base, mark, mark_style) for line in lines])

@@ -1,7 +1,7 @@
 """Looking for words in blocks and in rows: plain text, no patterns, never over the end of a line.
 
-Blocks are searched in the text that a person would copy of them, rows in what is drawn. A needle without capitals
-finds any case. A search may be long: it says `None` now and then, so that whoever asked can let the keys in.
+In blocks it searches the text for the clipboard, in rows the drawn text. A needle without capitals ignores case. A
+search may be long: it yields `None` now and then, so that the caller can handle keys.
 """
 
 import re
@@ -23,7 +23,7 @@ from oi_tui.widgets.timeline.terminal import TerminalText
 from oi_tui.widgets.timeline.terminal_row import TAB_STOP
 
 SEARCH_SLICE = 0.002
-"""Seconds of work after which a search lets others go on."""
+"""Seconds of work after which a search yields."""
 
 PORTION = 64 * 1024
 """Characters that are looked at between two looks at the clock."""
@@ -36,7 +36,7 @@ _NOT_A_CELL = re.compile(r"[^\r\n\t -~]")
 
 
 class _Character(NamedTuple):
-    """Where one character of a logical line stands on the screen."""
+    """The place of one character of a logical line on the screen."""
 
     row: int
     start: int
@@ -80,7 +80,7 @@ class Search:
     def find(self, blocks: Sequence[Block], start: int, step: int) -> Iterator[int | None]:
         """Indexes of the blocks with matches, from `start` on and around to where it began; None between slices.
 
-        `step` is 1 or -1. Blocks that come while the search goes on are not looked at.
+        `step` is 1 or -1. Blocks that arrive during the search are not searched.
         """
         if not self._findable:
             return
@@ -99,8 +99,8 @@ class Search:
     def spans(self, rows: Sequence[RowStrip]) -> list[list[tuple[int, int]]]:
         """For each row the cells that belong to matches: the first, and the one after the last.
 
-        A match that goes on in the next row of its line has a part in each. Cells count from the left edge of
-        the row, its gutter included.
+        A match that continues in the next row of its line has a part in each. Cells count from the left edge of the
+        row, its gutter included.
         """
         spans: list[list[tuple[int, int]]] = [[] for _ in rows]
         if not self._findable:
@@ -135,13 +135,13 @@ def fold_case(text: str) -> str:
 
 
 def _line(rows: Sequence[RowStrip], line: range) -> tuple[str, list[_Character]]:
-    """The text of a line as it was before it was broken into rows, and where its characters stand."""
+    """The text of a line before it was wrapped into rows, and the places of its characters."""
     parts: list[str] = []
     characters: list[_Character] = []
     for number in line:
         row = rows[number]
         if number > line.start:
-            # What the break swallowed stood at the end of the row above, in no cell.
+            # The spaces at the line break were at the end of the row above, in no cell.
             parts.append(row.joint)
             end = rows[number - 1].reach
             characters += [_Character(number - 1, end, end)] * len(row.joint)

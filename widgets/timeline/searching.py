@@ -74,7 +74,7 @@ class Searching:
         return self._finder.marks(rows) if self._finder is not None else None
 
     def _work(self) -> None:
-        """A slice of what there is to do: the way to the next match comes first, then the count."""
+        """A slice of the work: the way to the next match comes first, then the count."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -65,7 +65,7 @@ def _grouped_colour(details: list[int]) -> int | str | None:
 
 
 def _listed_colour(parameters: list[list[int]]) -> int | str | None:
-    """The colour in `38;5;n` or `38;2;r;g;b`, of which the rest is taken here; nothing can follow a broken one."""
+    """The colour in `38;5;n` or `38;2;r;g;b`; consumes the parameters, all of them if it is malformed."""
     match parameters:
         case [[5], [number], *_]:
             del parameters[:2]

@@ -31,7 +31,7 @@ _MARK = 2
 
 
 def gutter_width(lines: int) -> int:
-    """Columns before the text of a source of so many lines."""
+    """Columns before the text of a source of this many lines."""
     return max(3, len(str(lines)) + 1) + _MARK
 
 

@@ -44,7 +44,7 @@ class SvgSource(PictureSource):
 
 
 class SvgLine(DrawnContent):
-    """What is said of a drawing that cannot be shown."""
+    """The note about a drawing that cannot be shown."""
 
     def __init__(self, drawing: SvgSummary, why: str) -> None:
         self._text = f"{drawing.text} · {why}"
@@ -72,7 +72,7 @@ def can_draw() -> bool:
 
 
 def png_of(svg: str, size: tuple[int, int]) -> bytes:
-    """The drawing in so many pixels, made in a process of its own; empty if it cannot be made."""
+    """The drawing at this size, rendered in a process of its own; empty if that fails."""
     environ = {name: value for name, value in os.environ.items() if name in _ENVIRON}
     command = [sys.executable, "-I", "-m", svg_worker.__name__, *map(str, size)]
     try:

@@ -26,7 +26,7 @@ MOST_CHARACTERS = 500
 """Of one cell."""
 
 _NUMBERS = frozenset(("integer", "number"))
-"""Types of a data resource that stand at the right."""
+"""Right-aligned types of a data resource."""
 
 
 class TableColumn(NamedTuple):
@@ -36,7 +36,7 @@ class TableColumn(NamedTuple):
     kind: str = ""
     """Type of the values, as the kernel calls it: `float64`, `category`; empty if unknown."""
     is_number: bool = False
-    """Whether the cells stand at the right."""
+    """Whether the cells are right-aligned."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class TableData:
 
     @property
     def hidden_columns(self) -> int:
-        """Columns of the whole that are not here; they would stand at the right."""
+        """Columns that are missing here; they would be at the right."""
         return self.total_columns - (len(self.columns) - self.index)
 
 

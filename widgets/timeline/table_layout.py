@@ -83,7 +83,7 @@ class Layout(NamedTuple):
         return height
 
     def rule(self) -> Line:
-        """What stands under the header."""
+        """The row under the header."""
         return [Segment("─┼─".join("─" * width for width in self.widths), self.ink.faint)]
 
     def _line(self, columns: Iterable[Line]) -> Line:

@@ -27,7 +27,7 @@ class MarkdownTable:
         self._asked = ReferenceLookup()
         self._known: dict[str, Definition | None] = {}
         self._drawn_for: tuple[Canvas, BlockDisplay] | None = None
-        self._parsed = 0  # lines of which the cells are in `_rows`
+        self._parsed = 0  # lines whose cells are in `_rows`
         self._rows: list[TableCells] = []
         self._aligned: list[str] = []
         self._needs: list[Needs] = []
@@ -50,7 +50,7 @@ class MarkdownTable:
         return max(0, self._layout.width - self._drawn_for[0].room)
 
     def length(self, lines: Sequence[str]) -> int:
-        """How many of the lines that follow go on with the table."""
+        """How many of the following lines belong to the table."""
         tokens = outline_parser().parse("\n".join((*self._head, *lines)))
         assert tokens[0].map is not None
         return tokens[0].map[1] - len(self._head)

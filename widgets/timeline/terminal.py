@@ -1,11 +1,10 @@
-"""What a terminal would show of a program's output, as lines of styled text.
+"""A program's output as a terminal would show it, as lines of styled text.
 
-Colours are kept; carriage return, backspace, erase-line and moving the cursor (progress bars) are obeyed
-within the output; everything else that a terminal obeys is dropped. Columns are cells, as in a terminal.
+Colours are kept; carriage return, backspace, erase-line and moving the cursor (progress bars) are obeyed within the
+output; all other control sequences are dropped. Columns are cells, as in a terminal.
 
-Lines in which nothing moves the cursor are kept as they came and read when they are drawn: a flood costs little more
-than finding its line ends. Text that continues what was there costs only what is new, and no more in one go than
-the caller's budget.
+Lines in which nothing moves the cursor are stored verbatim and parsed when they are drawn: a flood costs little more
+than finding its line ends. Appended text costs only what is new, and no more at once than the caller's budget.
 """
 
 import re

@@ -62,7 +62,7 @@ class TerminalRow:
 
 
 def _part(parts: Iterable[TerminalCell], start: int, end: int) -> TextLine:
-    """What stands in these columns."""
+    """The text in these columns."""
     kept: TextLine = []
     offset = 0
     for text, sgr in parts:
@@ -92,7 +92,7 @@ def _cut(text: str, width: int, start: int, end: int) -> str:
 
 
 def _crop(text: str, room: int) -> tuple[str, int]:
-    """As much of the text as fits in so many cells, and its width."""
+    """As much of the text as fits in this many cells, and its width."""
     text = text[: 4 * room]  # more only if hardly anything of it can be seen
     width = text_width(text)
     if width <= room:

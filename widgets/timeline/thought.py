@@ -26,7 +26,7 @@ class ThoughtRows(DrawnContent):
         self._block = block
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        """A line that says how long it took, and below it what there is to see."""
+        """A line with the duration, and below it the visible part."""
         ink, block = canvas.ink, self._block
         streams = block.state == "streaming"
         hint = "" if display.fold == "open" or streams else " · enter to show"

@@ -186,8 +186,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     # What others call
 
     def reset(self, blocks: Sequence[Block]) -> bool:
-        """Show these blocks, from their end. Where they end with those that are shown, the place stays, and True comes
-        back."""
+        """Show these blocks, from their end. If they end with the current blocks, keep the place and return True."""
         before = self._view.reset(blocks)
         self._runs.forget()
         self.cursor = self.cursor + before if before and self.cursor is not None else None
@@ -195,7 +194,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self._runs.note(block)
         self.search("")
         if self.is_attached and self.text_selection is not None:
-            self.screen.clear_selection()  # it was of what stood there before
+            self.screen.clear_selection()  # it was of the earlier content
         self.follow = self.follow or not before
         self._frames.want()
         return before > 0
@@ -297,7 +296,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         rows = view.rows()
         self.top_block, self.extent = view.top[0], view.total
         self._shown.show(rows, view.thumb(), self._search.marks(rows))
-        # Textual is told where we are, without the layout pass that its own setters cause.
+        # Report the place to Textual, without the layout pass that its own setters cause.
         self.set_reactive(Widget.virtual_size, Size(self.size.width, view.total))
         for place in (Widget.scroll_y, Widget.scroll_target_y):
             self.set_reactive(place, float(view.y))
@@ -328,7 +327,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         self._frames.want()
 
     def action_go(self, way: Destination, step: int = 1) -> None:
-        """Move by blocks, screens, rows, or to what there is to be found."""
+        """Move by blocks, screens, rows, or to the next block of a kind."""
         stand = walk(self._view, self.cursor, way, step)
         if stand is not None:
             self._stand(*stand)

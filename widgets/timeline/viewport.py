@@ -27,7 +27,7 @@ class Viewport(RowWindow):
         self.canvas = canvas
         self.blocks: list[Block] = []
         self.behind = False
-        """Whether something in the window had more to show than there was time for; another look goes on."""
+        """Whether a visible block has more to show than there was time for; the next layout continues."""
         self._heights = Heights()
         self._cells = BlockCells()
         self._displays: dict[str, BlockDisplay] = {}
@@ -87,9 +87,9 @@ class Viewport(RowWindow):
             self._outdated = range(len(self.blocks))
 
     def refine(self, count: int) -> bool:
-        """Estimate so many heights anew after a change of the width; returns whether there are more to do.
+        """Estimate this many heights again after a change of the width; returns whether more remain.
 
-        What is on the screen is right already; this is for the scroll bar and for jumps.
+        The screen is right already; this is for the scroll bar and for jumps.
         """
         now, self._outdated = self._outdated[:count], self._outdated[count:]
         for index in now:
@@ -145,7 +145,7 @@ class Viewport(RowWindow):
         return range(start, start + length)
 
     def selected_text(self, selection: Selection) -> str:
-        """The selected text as it was before it was broken into rows, without gutters."""
+        """The selected text from before it was wrapped, without gutters."""
 
         def rows_of(index: int) -> tuple[int, Callable[[int], RowStrip]]:
             cell = self.cell(index)

@@ -1,9 +1,8 @@
-"""Breaks styled text into rows of a width in cells: at spaces, inside a word only where it must.
+"""Wraps styled text at a width in cells: at spaces, inside a word only if necessary.
 
-Text that is written from right to left stays in the order in which it is read, without isolates
-(U+2068, U+2069) around it. They would be right where a terminal turns such text around, but such
-terminals drop them or forget them in their cells, and others have shown them as characters that take
-a place (Windows Terminal did until 2025), so that all that stands behind them would be off.
+Right-to-left text stays in logical order, without isolates (U+2068, U+2069) around it. They would help in a terminal
+that reorders such text, but such terminals drop them or forget them in their cells, and others have shown them as
+characters with a width (Windows Terminal did until 2025), which would shift everything after them.
 """
 
 import re
@@ -23,11 +22,11 @@ Line = list[Segment]
 
 
 class Continuation(list[Segment]):
-    """A `Line` that goes on with the text of the row above it.
+    """A `Line` that continues the text of the row above it.
 
-    Copying and searching undo the break: they drop the first `lead` cells, which only indent, and put
-    `joint` in its place: the spaces that the break swallowed. The last `fill` cells are no text either:
-    they only give the row its ground.
+    Copying and searching undo the break: they drop the first `lead` cells, which only indent, and put `joint` in its
+    place: the spaces that the break swallowed. The last `fill` cells are not text either: they only give the row its
+    background.
     """
 
     def __init__(self, line: Iterable[Segment], joint: str = "", lead: int = 0, fill: int = 0) -> None:

@@ -38,7 +38,7 @@ class JsonBranch:
         self.value = value
         self.way = way
         self.more = more
-        """Whether it only stands for the branches that have not grown yet."""
+        """Whether it is a placeholder for branches that have not grown yet."""
 
 
 class JsonTree(Tree[JsonBranch]):
@@ -136,7 +136,7 @@ class JsonTree(Tree[JsonBranch]):
             self._grow(event.node)
 
     def on_tree_node_selected(self, event: Tree.NodeSelected[JsonBranch]) -> None:
-        """More branches, where that is what was chosen."""
+        """Add branches, if the placeholder was selected."""
         event.stop()
         branch = event.node.data
         if branch is not None and branch.more and event.node.parent is not None:
@@ -251,7 +251,7 @@ _NOTHING = JsonBranch(None, ())
 
 
 def to_json(value: Any) -> str:
-    """A value as JSON; of what is no JSON, its name."""
+    """A value as JSON; a value that is not JSON by its type's name."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 

@@ -1,8 +1,8 @@
-"""A text of any size as lines: read from disk where it is looked at, never decoded or held as a whole.
+"""A text of any size as lines: the visible part is read from disk; nothing decodes or holds the whole.
 
-The text is counted in chunks, a few at a time and in order; for each chunk only the number of lines before it is
-kept, so a gigabyte costs a quarter of a megabyte. A line longer than a chunk goes on as further lines: otherwise one
-line could be the whole file. Files are read, not mapped: one that is cut short while it is mapped kills its reader.
+The text is counted in chunks, a few at a time and in order; for each chunk only the number of lines before it is kept,
+so a gigabyte costs a quarter of a megabyte. A line longer than a chunk continues as further lines: otherwise one line
+could be the whole file. Files are read, not mapped: truncating a mapped file kills its reader.
 """
 
 import os
@@ -69,7 +69,7 @@ class LineIndex:
 
     @classmethod
     def open(cls, path: Path) -> "LineIndex":
-        """The lines of a file as it is now; `CannotRead` if there is none."""
+        """The lines of a file in its current state; `CannotRead` if there is none."""
         try:
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except (OSError, ValueError) as error:
@@ -102,7 +102,7 @@ class LineIndex:
 
     @property
     def count(self) -> int:
-        """Lines, as far as they are counted; an empty one at the end is none."""
+        """Lines counted so far; an empty one at the end does not count."""
         breaks = self._before[-1]
         if not self.complete or not self.size or self._break_at(breaks) >= self.size:
             return breaks
@@ -144,7 +144,7 @@ class LineIndex:
         return low
 
     def number(self, line: int) -> int | None:
-        """What a person calls the line, counted from 1; None where a line only goes on that is too long."""
+        """The line number for people, counted from 1; None for the continuation of a line that is too long."""
         if not line:
             return 1
         chunk = self._chunk_of(line)
@@ -154,7 +154,7 @@ class LineIndex:
         return line + 1 - passed
 
     def raw_line(self, line: int) -> str:
-        """A counted line as it was written, without its end."""
+        """A counted line verbatim, without its end."""
         begin = self.start(line)
         end = self.start(line + 1) if line < self._before[-1] else self.size
         data = self._bytes(begin, end - begin + 3)

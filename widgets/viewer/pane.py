@@ -117,7 +117,7 @@ class TextPane(Widget, can_focus=True):
     # Life
 
     def on_mount(self) -> None:
-        """Count the lines while nothing else is to be done."""
+        """Count the lines while the program is idle."""
         if not self.lines.advance():
             self.run_worker(self._count(), name="count lines")
 
@@ -176,7 +176,7 @@ class TextPane(Widget, can_focus=True):
         self._show()
 
     def action_end(self) -> None:
-        """The last line, as soon as it is known which one that is."""
+        """The last line, as soon as its number is known."""
         self._end_wanted = not self.lines.complete
         if self._end_wanted:
             self.post_message(self.Moved())
@@ -190,7 +190,7 @@ class TextPane(Widget, can_focus=True):
         self._show()
 
     def action_wrap(self) -> None:
-        """Long lines go on in the next row, or beyond the edge."""
+        """Long lines wrap, or extend beyond the edge."""
         self._window.change(wraps=not self._window.wraps)
         self._show()
 

@@ -128,7 +128,7 @@ class PictureView(Widget, can_focus=True):
 
     @property
     def _box(self) -> PixelBox | None:
-        """The part that is seen, None for all of it. Brings the centre back where it would show what is not there."""
+        """The visible part, None for all of it. Moves the centre back inside the picture."""
         if self._source.size is None:
             return None
         starts: list[float] = []
@@ -171,7 +171,7 @@ class PictureView(Widget, can_focus=True):
         return strips
 
     def _newest(self) -> tuple[Order, DrawnPicture] | None:
-        """What was drawn last: while a part is being drawn, the one before stays."""
+        """The last drawing: it stays while a new part is drawn."""
         if self._order is not None and not self._is_broken:
             try:
                 drawn = self._gallery.look(self._order)

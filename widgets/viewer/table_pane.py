@@ -54,7 +54,7 @@ class TablePane(DataTable[Text]):
         self._gap = table.head if table.hidden_rows > 0 else None
 
     async def on_mount(self) -> None:
-        """The columns, the first rows, and the others while nothing else is to be done."""
+        """The columns, the first rows, and the others while the program is idle."""
         typed = any(column.kind for column in self._table.columns)
         self.header_height = 2 if typed else 1
         for number, column in enumerate(self._table.columns):
@@ -128,7 +128,7 @@ class TablePane(DataTable[Text]):
         self.post_message(self.Moved())
 
     def _row_of(self, shown: int) -> int | None:
-        """The row of the table that stands in a row of the screen; None for the gap."""
+        """The row of the table in a row of the screen; None for the gap."""
         if self._gap is None or shown < self._gap:
             return shown
         return None if shown == self._gap else shown - 1

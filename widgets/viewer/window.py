@@ -44,7 +44,7 @@ class TextWindow(RowWindow):
 
     @property
     def count(self) -> int:
-        """How many lines there are, as far as they were counted."""
+        """Number of lines counted so far."""
         return self.lines.count
 
     def height_of(self, item: int) -> int:
@@ -79,7 +79,7 @@ class TextWindow(RowWindow):
         self.scroll(0)
 
     def redraw(self) -> None:
-        """Forget what was drawn."""
+        """Drop the drawn rows."""
         self._drawn.clear()
         self._marks[1].clear()
 
@@ -148,7 +148,7 @@ class TextWindow(RowWindow):
     # Copying
 
     def selected_text(self, selection: Selection) -> str:
-        """The selected text as it was before it was broken into rows, without line numbers; a part of much."""
+        """The selected text from before it was wrapped, without line numbers; a long one is truncated."""
 
         def rows_of(line: int) -> tuple[int, Callable[[int], RowStrip]]:
             drawn = self._draw(line)
@@ -157,7 +157,7 @@ class TextWindow(RowWindow):
         return selected_text(selection, self.lines.count, rows_of, most=MOST_COPIED)
 
     def line_text(self, line: int) -> str:
-        """A line as it is shown, without colours."""
+        """A line as shown, without colours."""
         return "".join(text for text, _ in self.lines.styled_line(line))
 
     # Inside
@@ -202,7 +202,7 @@ class TextWindow(RowWindow):
 
 
 def _first(runs: Sequence[TextRun], count: int) -> list[TextRun]:
-    """The runs as far as to so many characters."""
+    """The runs up to this many characters."""
     kept: list[TextRun] = []
     for text, style in runs:
         if count <= 0:

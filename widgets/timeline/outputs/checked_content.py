@@ -37,7 +37,7 @@ class CheckedContent:
         return [Rows(strips)]
 
     def _number(self, name: str) -> int:
-        """What it says of itself; asked in the middle of a layout, where nothing may be raised."""
+        """Its own count; called in the middle of a layout, which must not raise."""
         try:
             return max(0, int(getattr(self._content, name, 0)))
         except Exception:

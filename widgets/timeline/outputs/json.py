@@ -89,7 +89,7 @@ def _fitting(value: object, root: str, levels: int) -> tuple[list[TokenRow], boo
 
 
 def _tree(value: object, root: str, levels: int, items: int) -> Iterator[TokenRow]:
-    """Lines of a value. Containers below `levels` are folded; each inside the first shows so many `items` at most."""
+    """Lines of a value. Containers below `levels` are folded; each inside the first shows `items` entries at most."""
     first: TokenRow = [(spaced_line(root[:LINE_CHARACTERS]), Token.Name.Attribute), (": ", Token.Text)] if root else []
     yield from _lines(first, value, "", "", levels, items, max(items, MOST))
 

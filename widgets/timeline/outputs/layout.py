@@ -18,7 +18,7 @@ def fold_lines(lines: Sequence[Line], fold: FoldState, dim: Style) -> list[Line]
 
 
 def is_folded(count: int) -> bool:
-    """Whether so many lines are not all shown at once."""
+    """Whether this many lines are folded."""
     return count > SHORT_LINES
 
 

@@ -139,7 +139,7 @@ class FallbackContent:
                 drawn = self._content.pieces(canvas, display)
                 break
             except Exception:
-                # The boundary to renderers, some of which are not ours: the next one draws it.
+                # The boundary to renderers, some of which are not ours: on an error the next one draws it.
                 if isinstance(self._content, PlainText):
                     raise
                 self._report(self._name)

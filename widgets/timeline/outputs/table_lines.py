@@ -76,7 +76,7 @@ def table_lines(table: TableData, ink: Ink, room: int, display: BlockDisplay) ->
 def _place_columns(
     table: TableData, rows: list[RunRow | str], widths: list[int], ink: Ink, room: int, shift: int
 ) -> DrawnTable:
-    """Labels at their place, the other columns as far as they are moved."""
+    """Labels at their place, the other columns shifted by scrolling."""
     labels = sum(widths[: table.index]) + GAP * table.index
     if labels > room // 2 or labels == sum(widths) + GAP * len(widths):
         labels = 0  # they would leave no room for what they are the labels of, so they move too
