@@ -12,6 +12,7 @@ from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import credential_store
+from oi_tui.app.engine.files.program_log import redact_logs, set_verbose
 from oi_tui.app.engine.files.written_files import find_written_files
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
@@ -67,6 +68,8 @@ def make_engine(
     models = Models(settings.model, environ=environ)
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
     redactor = redactor_of(setup, environ)
+    redact_logs(lambda line: redactor.redact(line).text)
+    set_verbose(setup.verbose)
     trail = make_audit_trail(
         profile,
         policy,

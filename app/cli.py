@@ -191,11 +191,13 @@ def run(
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
     from oi_tui.app.commands.mentions import find_mentions
+    from oi_tui.app.engine.files.program_log import begin_logging, log_file
     from oi_tui.app.frontend.client import CLOSE_TIMEOUT
     from oi_tui.app.headless.runner import Headless
     from oi_tui.app.privacy import close_to_others
     from oi_tui.app.resuming import stored_session
 
+    begin_logging(log_file(), verbose=flags.verbose)
     close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
     text = " ".join(task)
     data = _read_piped()

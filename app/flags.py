@@ -43,6 +43,7 @@ class Flags(NamedTuple):
     kernel: str | None = None
     attach: bool = False
     keep_kernel: bool = False
+    verbose: bool = False
 
     def settings(self) -> LoadedSettings:
         """These flags over environment and files; SettingsError if something is wrong."""
@@ -83,7 +84,7 @@ class Flags(NamedTuple):
             raise SettingsError(f"--cwd: {cwd} is not a folder.")
         key = self.api_key or os.environ.get("OI_TUI_API_KEY") or None
         settings, said = self.settings()
-        setup = Configure(settings=settings, cwd=str(cwd), api_key=key, can_ask=can_ask)
+        setup = Configure(settings=settings, cwd=str(cwd), api_key=key, can_ask=can_ask, verbose=self.verbose)
         try:
             msgspec.json.encode(setup)
         except UnicodeEncodeError as error:

@@ -16,7 +16,7 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.core.settings import ScreenSection, Settings, survives_hangup
-from oi_tui.app.engine.files.paths import log_dir, private_dir
+from oi_tui.app.engine.files.program_log import log_file
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
 from oi_tui.app.terminal.echo import echo
@@ -78,7 +78,7 @@ def open_app(
         if opening.live is not None or opening.past is not None:
             run_screen(screen_of(opening, screen.screen), mouse=mouse, transcript=transcript)
     outlives = survives_hangup(screen.detach, os.environ)
-    log = private_dir(log_dir()) / "engine.log"
+    log = log_file()
 
     async def connect() -> EngineClient:
         from oi_tui.app.privacy import close_to_others

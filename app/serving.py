@@ -9,6 +9,7 @@ import signal
 import socket
 
 from oi_tui.app.build import make_engine
+from oi_tui.app.engine.files.program_log import begin_logging
 from oi_tui.app.engine.session.line import Line
 from oi_tui.app.engine.session.wire import Exchange
 from oi_tui.app.privacy import close_to_others
@@ -20,7 +21,7 @@ def serve_front_end(descriptor: int) -> None:
         gc.freeze()
         gc.enable()
     close_to_others()  # code that runs without a sandbox could read our keys from our environment
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    begin_logging()
     asyncio.run(_serve(descriptor))
 
 

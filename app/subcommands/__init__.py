@@ -2,7 +2,7 @@
 
 import click
 
-SUBCOMMANDS = ("attach", "audit", "doctor", "help", "kernels", "models", "replay", "sessions", "trust")
+SUBCOMMANDS = ("attach", "audit", "doctor", "help", "kernels", "logs", "models", "replay", "sessions", "trust")
 
 
 def subcommand(name: str) -> click.Command | None:
@@ -28,6 +28,10 @@ def subcommand(name: str) -> click.Command | None:
             from oi_tui.app.subcommands.kernels import kernels
 
             return kernels
+        case "logs":
+            from oi_tui.app.subcommands.logs import print_logs
+
+            return print_logs
         case "models":
             from oi_tui.app.subcommands.models import models
 

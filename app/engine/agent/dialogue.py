@@ -13,6 +13,7 @@ from oi_tui.app.engine.agent.failure_notice import failure_notice
 from oi_tui.app.engine.agent.halt import Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
+from oi_tui.app.engine.agent.request_log import logged_answer
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
@@ -103,7 +104,8 @@ class Dialogue:
         answer = AnswerStream(self._kernels.canonical, self._emit, self._runners.tools.names)
         with self._plugins.around(request):
             try:
-                await self._halt.result(partial(_read, model.stream(request), answer))
+                deltas = logged_answer(model, request, self._transcript.session_id)
+                await self._halt.result(partial(_read, deltas, answer))
             except ModelError:
                 answer.close(complete=False)
                 raise

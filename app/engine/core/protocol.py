@@ -58,6 +58,8 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
     """Whether somebody can decide; if not, code that needs approval is refused."""
     outlives: bool = False
     """Whether the engine keeps running, detached, if it loses the front end without a `Close`."""
+    verbose: bool = False
+    """Whether requests and answers are logged as a whole."""
 
 
 class Attach(Value, frozen=True, kw_only=True, tag=True):
