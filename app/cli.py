@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 import click
+import msgspec
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import HEADLESS_LIMIT
 from oi_tui.app.engine.files.paths import inputs_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags, words
@@ -213,7 +215,8 @@ def run(
     for name in named.missing:
         echo(f"▪ No such file: @{safe_text(name)}. The prompt is sent all the same.", err=True)
     _require_sandbox(place.setup)
-    prompt, setup = (text, place.setup) if data is None else _with_data(text, data, place.setup)
+    limited = with_time_limit(place.setup)
+    prompt, setup = (text, limited) if data is None else _with_data(text, data, limited)
 
     async def whole() -> None:
         client = local_client(setup, record)
@@ -244,6 +247,13 @@ def _read_piped() -> bytes | None:
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)):
         return None
     return sys.stdin.buffer.read() or None
+
+
+def with_time_limit(setup: Configure) -> Configure:
+    """The same; where nothing was said of it, a cell has a time limit."""
+    replace, kernel = msgspec.structs.replace, setup.settings.kernel
+    limit = HEADLESS_LIMIT if kernel.time_limit is None else kernel.time_limit
+    return replace(setup, settings=replace(setup.settings, kernel=replace(kernel, time_limit=limit)))
 
 
 def _require_sandbox(setup: Configure) -> None:

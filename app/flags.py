@@ -56,7 +56,6 @@ class Flags(NamedTuple):
             "max_steps": self.max_steps,
             "max_cost": self.max_cost,
             "max_tokens": self.max_tokens,
-            "time_limit": self.time_limit,
             "complete": self.complete or None,
         }
         kernel = {
@@ -64,6 +63,7 @@ class Flags(NamedTuple):
             "server": self.kernel,
             "attach": self.attach or None,
             "keep": self.keep_kernel or None,
+            "time_limit": self.time_limit,
         }
         given = {
             "model": _without_none(model),

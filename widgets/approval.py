@@ -23,7 +23,7 @@ from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.app.engine.text.safe import collapse_blanks, visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_keys import ANSWER_KEYS, LETTERS, stage_labels
-from oi_tui.widgets.approval_view import ApprovalStage, ApprovalView, changed_lines
+from oi_tui.widgets.approval_view import TIME_LIMITS, ApprovalStage, ApprovalView, changed_lines
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
@@ -71,6 +71,7 @@ class ApprovalPanel(Widget, can_focus=True):
         reason: str = ""
         scope: ScopeKind = "source"
         install: bool = False
+        time_limit: float | None = None
 
     @dataclass
     class FullToggled(Message):
@@ -101,6 +102,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self._said = ""
         """The message about the last key."""
         self._why = False
+        self._time_limit: float | None = None
         self._limit = 12
 
     def compose(self) -> ComposeResult:
@@ -132,7 +134,7 @@ class ApprovalPanel(Widget, can_focus=True):
         """Put this question; `writing`: while the person is writing a prompt."""
         self.request, self.asked_id = request, request.request_id
         self.source = request.source
-        self._why = False
+        self._why, self._time_limit = False, None
         self.full = False
         self.query_one(Input).value = ""
         self._stray.begin(writing=writing and self.arming.is_typing)
@@ -191,10 +193,14 @@ class ApprovalPanel(Widget, can_focus=True):
         if self._may_answer(runs=stage == "scope"):
             self._enter(stage)
 
-    def action_show_more(self, what: Literal["full", "why"]) -> None:
-        """The whole screen for long sources; an explanation of the question and its answers."""
+    def action_change(self, what: Literal["full", "why", "limit"]) -> None:
+        """The whole screen for long sources; an explanation of the question and its answers; another time limit of
+        this run."""
         if what == "why":
             self._why = not self._why
+            self._refresh()
+        elif what == "limit" and self._may_answer():
+            self._time_limit = TIME_LIMITS[(TIME_LIMITS.index(self._time_limit) + 1) % len(TIME_LIMITS)]
             self._refresh()
         elif self._may_answer():
             self.full = not self.full
@@ -287,7 +293,9 @@ class ApprovalPanel(Widget, can_focus=True):
     ) -> None:
         request, self.request = self.request, None
         if request is not None:
-            self.post_message(self.Decided(request.request_id, verdict, self.source, reason, scope, install))
+            self.post_message(
+                self.Decided(request.request_id, verdict, self.source, reason, scope, install, self._time_limit)
+            )
 
     def show_arming(self) -> None:
         """Bring the keys up to date."""
@@ -337,6 +345,7 @@ class ApprovalPanel(Widget, can_focus=True):
             full=self.full,
             why=self._why,
             away=self.app.app_focus and (focused is None or self not in focused.ancestors_with_self),
+            time_limit=self._time_limit,
             said=self._said,
         )
 

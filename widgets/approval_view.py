@@ -31,7 +31,12 @@ y  runs it once
 e  edits it first
 a  chooses what runs without asking from now on
 n  refuses it: with a reason the model goes on, without one the turn ends
-s  stops the turn"""
+s  stops the turn
+ctrl+t  gives this run a time limit: 1 minute, 10 minutes, none"""
+
+_LIMITS = {60.0: "time limit 1 minute", 600.0: "time limit 10 minutes", 0.0: "no time limit"}
+TIME_LIMITS: tuple[float | None, ...] = (None, *_LIMITS)
+"""That a run can be given by one key, in turn; None is what the settings say."""
 
 _LASTS: dict[ScopeKind, str] = {
     "source": "until its kernel restarts",
@@ -54,6 +59,8 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     why: bool
     away: bool = False
     """Whether the keys are elsewhere, in the timeline for instance."""
+    time_limit: float | None = None
+    """Seconds that the person gave this run, as in `Decide`."""
     said: str = ""
     """The message about the last key."""
 
@@ -92,6 +99,8 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(lettering(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))
         if self.is_offered:
             parts.append(lettering((f"i: {safe_text(self.request.offer)}, once", "$accent")))
+        if self.time_limit is not None:
+            parts.append(lettering((f"ctrl+t: {_LIMITS[self.time_limit]}", "$accent")))
         said = Content(" · ").join(parts)
         if self.why:
             said = Content("\n").join([said] * bool(said.plain) + [lettering(self._explanation())])

@@ -145,6 +145,7 @@ class Bottom(Vertical):
                 reason=event.reason,
                 scope=event.scope,
                 install=event.install,
+                time_limit=event.time_limit,
             )
         )
         self._bring_up("composer")

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 import pytest
 
+from oi_tui.app.cli import with_time_limit
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.settings import HEADLESS_LIMIT, KernelSection, Settings
 from oi_tui.app.flags import Flags, plain_flags
 from oi_tui.app.frontend.client import ProcessClient
 from oi_tui.app.options import common
@@ -119,6 +120,13 @@ def test_R14_a_cell_that_never_ends_is_ended_at_its_time_limit_and_the_exit_code
     told = script.requests[1]["messages"][-1]["content"]
     assert "begun" in told
     assert "[cut off: it reached its time limit]" in told
+
+
+def test_R14_without_a_screen_a_cell_has_a_time_limit_unless_another_was_said() -> None:
+    setup = Configure(settings=Settings(), cwd="/", can_ask=False)
+    assert with_time_limit(setup).settings.kernel.time_limit == HEADLESS_LIMIT
+    said = Configure(settings=Settings(kernel=KernelSection(time_limit=0.0)), cwd="/", can_ask=False)
+    assert with_time_limit(said) == said
 
 
 def test_standard_input_is_data(clean_env: dict[str, str], script: Script, tmp_path: Path) -> None:

@@ -9,23 +9,34 @@ from oi_tui.app.engine.agent.emitter import Observer
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.events import ExecutionFinished, NoticeAdded, OutputAdded, SessionOpened
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    DecisionRequested,
+    ExecutionFinished,
+    InputRequested,
+    NoticeAdded,
+    OutputAdded,
+    SessionOpened,
+)
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.verbs import Open, Run
+from oi_tui.app.engine.core.verbs import Decide, Open, Run
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, RecordingObserver, Script, asks, stdout_output
 from support.front import engine
 from support.kinds import narrow
+from support.turns import play
 
 LATE = StreamOutput(name="stdout", text="late\n")
 
 
 def make(kernel: FakeKernel, told: Observer | None = None, *, can_ask: bool = True, time_limit: float = 0.0) -> Session:
     """A session without a model, which is not needed for the person's own code."""
-    observers, settings = () if told is None else (told,), LoopSection(time_limit=time_limit)
+    observers, settings = () if told is None else (told,), LoopSection()
     kernels = FakeKernels(python=kernel)
-    return Session(kernels=kernels, settings=settings, model=None, can_ask=can_ask, observers=observers)
+    return Session(
+        kernels=kernels, settings=settings, model=None, can_ask=can_ask, observers=observers, time_limit=time_limit
+    )
 
 
 async def ran(session: Session, source: str) -> None:
@@ -147,6 +158,35 @@ async def test_R14_at_its_time_limit_code_is_stopped_and_its_kernel_kept_for_the
     assert "still runs" in narrow(notice, NoticeAdded).title
     session.interrupt(turn=True)
     await running
+
+
+async def test_R14_one_run_can_be_given_another_time_limit_with_the_yes() -> None:
+    kernel = FakeKernel()
+    kernel.blocked = True
+    model = FakeModel("```python\n1\n```", "I see.")
+    session = Session(kernels=FakeKernels(python=kernel), settings=LoopSection(), model=model, time_limit=3_600.0)
+
+    def approve(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="run", time_limit=0.01))
+
+    await play(session, session.run("go"), approve)
+    assert code(session).ending == Ending(stage="running", cause="limit")
+    assert "[cut off: it reached its time limit]" in model.requests[1].messages[-1].text
+
+
+async def test_R14_while_code_waits_for_the_person_its_time_does_not_run_out() -> None:
+    told = RecordingObserver()
+    kernel, other = FakeKernel({"input()": [asks("? "), RunResult(status="ok")]}), FakeKernel()
+    session = make(kernel, told, time_limit=0.01)
+    running = asyncio.create_task(ran(session, "input()"))
+    asked = narrow(await told.until(lambda event: isinstance(event, InputRequested)), InputRequested)
+    other.blocked = True
+    await ran(make(other, time_limit=0.03), "1")  # so that three times its limit have passed
+    assert code(session).state == "running"
+    await session.answer(asked.request_id, "yes")
+    await running
+    assert code(session).state == "ok"
 
 
 async def test_k16_code_that_asks_where_nobody_can_answer_is_interrupted_and_told() -> None:

@@ -65,6 +65,17 @@ async def test_L4_of_two_questions_with_as_many_lines_the_second_shows_its_own_s
             await stage.settle()
 
 
+async def test_R14_a_key_gives_one_run_another_time_limit(play: Play) -> None:
+    async with play() as stage:
+        await stage.propose(SOURCE)
+        await stage.arm()
+        await stage.pilot.press("ctrl+t", "ctrl+t")
+        assert "ctrl+t: time limit 10 minutes" in stage.seen
+        await stage.pilot.press("y")
+        (decided,) = await stage.engine.heard(1)
+        assert decided == Decide(request_id="d1", verdict="run", source=SOURCE, time_limit=600.0)
+
+
 async def test_V2_enter_never_approves(play: Play) -> None:
     async with play() as stage:
         await stage.propose(SOURCE)

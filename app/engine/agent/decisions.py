@@ -326,7 +326,7 @@ class Decisions:
                 if verb.install:
                     allowed = msgspec.structs.replace(allowed, install=True)
                     ruling = ruling._replace(installs=True)
-                return _Settled(allowed, ruling=ruling)
+                return _Settled(allowed, ruling=ruling._replace(time_limit=verb.time_limit))
             case "skip":
                 refusal = decision_event(block, "skip", "person", reason=verb.reason, request_id=verb.request_id)
                 return _Settled(

@@ -81,6 +81,8 @@ class Execution:
         self._stopping: asyncio.Task[InterruptMeans] | None = None
         self._silence: asyncio.TimerHandle | None = None
         """Ends a run on a server that does not respond, where nobody can be asked."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Ends it at its time limit."""
         self._over = asyncio.Event()
         self._forced = asyncio.Event()
         """The kernel may be restarted, if nothing else stops the run."""
@@ -128,13 +130,14 @@ class Execution:
             self._finish("interrupted", 0.0)
             return
         loop = asyncio.get_running_loop()
-        timer = loop.call_later(self._time_limit, self._give_up, "limit") if self._time_limit else None
+        if self._time_limit:
+            self._timer = loop.call_later(self._time_limit, self._reach_limit)
         try:
             result = await self.runner.run(self.block.source, self.block.id, self._take)
         finally:
             self._end_silence()
-            if timer is not None:
-                timer.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
         self._over.set()
         self._close_input(cancelled=result.status != "ok")
         ending = self._ending if result.status == "interrupted" else None
@@ -207,6 +210,13 @@ class Execution:
         if self._silence is not None:
             self._silence.cancel()
             self._silence = None
+
+    def _reach_limit(self) -> None:
+        """Time is up, unless the run waits for the user: then it gets as much again."""
+        if self._input is not None and not self._answered:
+            self._timer = asyncio.get_running_loop().call_later(self._time_limit, self._reach_limit)
+        else:
+            self._give_up("limit")
 
     def _give_up(self, cause: Cause) -> None:
         """Interrupt a run that cannot continue: the model must not think that a person did it. The kernel's state is

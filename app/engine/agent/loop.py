@@ -79,9 +79,11 @@ class Session:
         tools: Toolbox | None = None,
         look: WorkLook = NO_LOOK,
         find_written: Callable[[float], WrittenFiles | None] | None = None,
+        time_limit: float = 0.0,
         forked_from: "Session | None" = None,
     ) -> None:
-        """`find_written` gives the files of the folder that changed since a moment (Unix time), in a thread. `ready`
+        """`find_written` gives the files of the folder that changed since a moment (Unix time), in a thread. A run may
+        take `time_limit` seconds, 0 is no limit; the user may give one run another. `ready`
         is awaited before each question to the model: the model may still be opening. `forked_from` was in these
         kernels before: what is known of them, its strictness, budget and late output go on here; its grants do not."""
         self.kernels = kernels
@@ -108,7 +110,7 @@ class Session:
         self.choices = SessionChoices(model, self.decisions, self.budget, self.emit)
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
         self._clock, self._seal = clock, seal
-        self._find_written = find_written
+        self._find_written, self._time_limit = find_written, time_limit
         self._guard = RepeatGuard(settings.max_repeats)
         self._syntax = SyntaxCheck()
         self._halt = Halt()
@@ -298,7 +300,7 @@ class Session:
             *(block, runner, emit, self._seal),
             can_ask=self._can_ask,
             clock=self._clock,
-            time_limit=self.settings.time_limit,
+            time_limit=self._time_limit if ruling is None or ruling.time_limit is None else ruling.time_limit,
         )
         self._execution = execution
         try:

@@ -62,9 +62,6 @@ class LoopSection(SettingsSection, frozen=True, kw_only=True):
     """Budget of a session in tokens, input and output; 0 is no limit."""
     complete: bool = False
     """Insist, up to `max_steps`, until the model says that the task is done or impossible, or that it needs input."""
-    time_limit: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """Time limit of a cell in seconds; then it is interrupted and, where nobody is there, its kernel restarted if it
-    still runs; 0 is no limit."""
     output_to_model: Annotated[int, msgspec.Meta(ge=1000)] = 12_000
     """Characters of one cell's output that go to the model: head and tail, with the count of the rest."""
 
@@ -90,6 +87,10 @@ class KernelSection(SettingsSection, frozen=True, kw_only=True):
     """Seconds a kernel has to get ready."""
     output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000
     """Characters of one cell that the screen shows; the rest is counted and kept on disk."""
+    time_limit: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """Time limit of a cell in seconds; then it is interrupted and, where nobody is there, its kernel restarted if it
+    still runs; 0 is no limit. Default: none on the screen, 600 for `oi-tui run`. `ctrl+t` at the question sets that of
+    one run."""
     interrupt_step: Annotated[float, msgspec.Meta(gt=0)] = 2.0
     """Seconds between an interrupt and the next, harder one."""
     preload: Literal["auto", "on", "off"] = "auto"
@@ -172,6 +173,10 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     """Show a desktop notification then, in terminals that can."""
     title: bool = True
     """Show it in the window's title then."""
+
+
+HEADLESS_LIMIT = 600.0
+"""Seconds that a cell of `oi-tui run` may take, where nothing else was said: nobody sees that it hangs."""
 
 
 def survives_hangup(settings: DetachSection, environ: Mapping[str, str]) -> bool:

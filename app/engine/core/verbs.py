@@ -1,6 +1,6 @@
 """What a front end can ask of the engine and its sessions: the only way back from the screen."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -102,6 +102,8 @@ class Decide(SessionVerb, frozen=True, kw_only=True, tag=True):
     """With `always`: how far it reaches. One that was not offered for what runs grants nothing."""
     install: bool = False
     """With `run`: with what `DecisionRequested.offer` says, once; without an offer it changes nothing."""
+    time_limit: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """Seconds that this run may take, 0 for no limit; None leaves `kernel.time_limit` as it is."""
 
 
 class Answer(SessionVerb, frozen=True, kw_only=True, tag=True):

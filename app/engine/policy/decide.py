@@ -99,6 +99,8 @@ class PolicyDecision(NamedTuple):
     """Arguments of `pip install`, if it is nothing else and the sandbox alone is in its way."""
     installs: bool = False
     """Whether the user approves the offered installation: in a process of its own, which may install."""
+    time_limit: float | None = None
+    """Seconds that the user gave this run, 0 for as long as it takes; None leaves the limit as it is."""
 
 
 class _Case(NamedTuple):

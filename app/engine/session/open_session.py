@@ -57,7 +57,7 @@ from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
 from oi_tui.app.engine.session.outbox import Outbox, address_replies
 from oi_tui.app.engine.session.services import KernelTies, Services
-from oi_tui.app.engine.session.titles import Titles
+from oi_tui.app.engine.session.titles import Titles, entitle
 from oi_tui.app.engine.session.variable_inspector import VariableInspector
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -119,6 +119,7 @@ class OpenSession:
             tools=Toolbox(services.tools, spill_dir=services.spill_dir),
             look=services.look,
             find_written=services.find_written,
+            time_limit=services.setup.settings.kernel.time_limit or 0.0,
             forked_from=None if forked_from is None else forked_from.session,
         )
         self._outbox = Outbox(self.send)
@@ -316,12 +317,12 @@ class OpenSession:
         try:
             match job:
                 case Submit():
-                    self._entitle(job.text)
+                    entitle(self.session, self._store, job.text)
                     await session.run(job.text, *await self._files(job))
                 case Retry():
                     await session.go_on()
                 case Run():
-                    self._entitle(job.source)
+                    entitle(self.session, self._store, job.source)
                     await session.run_code(self._language(job.language), job.source)
                 case Restart():
                     names = ", ".join(await self.kernel_switch.restart(job.language))
@@ -370,15 +371,6 @@ class OpenSession:
         if language is None:
             raise SettingsError(f"There is no kernel for {label!r}.")
         return language
-
-    def _entitle(self, text: str) -> None:
-        if self._store is None:
-            return
-        first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-        try:
-            self._store.entitle(self.id, first[:80])
-        except OiTuiError as error:
-            self.session.report(error, "warning")
 
     # -- the way out -----------------------------------------------------------------------------------
 

@@ -39,6 +39,17 @@ _MARKS = re.compile(r"^[\s\"'“”«»*_#`]+|[\s\"'“”«»*_`.]+$")
 _log = logging.getLogger(__name__)
 
 
+def entitle(session: Session, store: Store | None, text: str) -> None:
+    """Until there is a better one: the first line that says something."""
+    if store is None:
+        return
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    try:
+        store.entitle(session.transcript.session_id, first[:LONGEST])
+    except StoreError as error:
+        session.report(error, "warning")
+
+
 class Titles:
     """Asks once for a session; whatever the person does next comes first."""
 
