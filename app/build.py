@@ -24,6 +24,7 @@ from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.recording.form import VERSION, Header
 from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.models.keys import model_keys
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.sandbox.availability import look
 from oi_tui.app.engine.sandbox.profile import Profile
@@ -50,11 +51,12 @@ def make_engine(
     environ: Mapping[str, str] = os.environ,
     *,
     tape: Tape | None = None,
+    redactor: Redactor | None = None,
     sessions: Path | None = None,
     try_sandbox: bool = False,
 ) -> Engine:
-    """One engine for one front end; a tape gets what happens and what models say. Its sessions may be in another file.
-    With `try_sandbox`, it finds out by itself whether there can be one, and says so if not."""
+    """One engine for one front end; a tape, whose redactor it is, gets what happens and what models say. Its sessions
+    may be in another file. With `try_sandbox`, it finds out by itself whether there can be one, and says so if not."""
     settings = setup.settings
     policy = load_policy(
         settings,
@@ -65,10 +67,10 @@ def make_engine(
         own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # decisions, audit log: changes need approval
     )
     store = open_store() if sessions is None else Store(sessions)
-    models = Models(settings.model, environ=environ)
+    secrets = redactor or redactor_of(setup, environ)
+    models = Models(settings.model, environ=environ, keys=model_keys(environ, secrets.learn))
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
-    redactor = redactor_of(setup, environ)
-    redact_logs(lambda line: redactor.redact(line).text)
+    redact_logs(lambda line: secrets.redact(line).text)
     set_verbose(setup.verbose)
     trail = make_audit_trail(
         profile,
@@ -76,7 +78,7 @@ def make_engine(
         cwd=setup.cwd,
         folder=paths.audit_dir(),
         own=paths.own_dirs(),
-        redactor=redactor,
+        redactor=secrets,
         program=version("oi-tui"),
     )
     spill_dir = paths.private_dir(paths.data_dir() / "outputs")
@@ -85,11 +87,11 @@ def make_engine(
         Services(
             setup=setup,
             models=models,
-            make_kernels=lambda ties: make_kernels(setup, environ, ties, profile, redactor, spill_dir),
+            make_kernels=lambda ties: make_kernels(setup, environ, ties, profile, secrets, spill_dir),
             send=send,
             log=Log(store=store, trail=trail, tape=tape),
             policy=policy,
-            redactor=redactor,
+            redactor=secrets,
             look=UnsavedWork(),
             find_written=partial(find_written_files, setup.cwd),
             hooks=engine_hooks(),
@@ -157,8 +159,9 @@ def local_client(setup: Configure, record: Path | None = None) -> LocalClient:
         approve=loop.approve,
         max_steps=loop.max_steps,
     )
-    tape = Tape(record, header, redactor_of(setup, os.environ), time.monotonic)
-    return LocalClient(lambda send: make_engine(setup, send, tape=tape))
+    redactor = redactor_of(setup, os.environ)
+    tape = Tape(record, header, redactor, time.monotonic)
+    return LocalClient(lambda send: make_engine(setup, send, tape=tape, redactor=redactor))
 
 
 def redactor_of(setup: Configure, environ: Mapping[str, str]) -> Redactor:

@@ -22,6 +22,7 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.models.heartbeat import check_server
+from oi_tui.app.engine.models.keys import model_keys
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.sandbox.availability import look
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
@@ -189,24 +190,25 @@ async def check_model(setup: Configure, environ: Mapping[str, str], *, asks: boo
         section = msgspec.structs.replace(section, **await asyncio.to_thread(_remembered_model))
     if not section.name:
         return HealthFinding("warning", "none chosen yet", "Choose one on the first screen, or set model.name.")
-    models = Models(section, environ=environ)
+    models = Models(section, environ=environ, keys=model_keys(environ))
     try:
+        key = await models.find_key(section.name, section.api_base, setup.api_key)
         if not models.can_open(section.name):
             return HealthFinding("failed", f"{section.name} is not on this machine", "Run `oi-tui models fetch`.")
         if asks:
             begun = time.monotonic()
-            model = await models.open(section.name, section.api_base or None, setup.api_key, check=True)
+            model = await models.open(section.name, section.api_base or None, key, check=True)
             if not await _has_answer(model):
                 return HealthFinding("failed", f"{section.name} sent an empty answer")
             found = f"{section.name} answers"
             return HealthFinding("ok", found, seconds=time.monotonic() - begun)
         if models.is_embedded(section.name):
             return HealthFinding("ok", f"{section.name} is on this machine; --ask asks it")
-        beat = await check_server(section, setup.api_key, environ)
+        beat = await check_server(section, key, environ)
         if beat.obstacle is not None:
             return HealthFinding("failed", beat.obstacle.title, beat.obstacle.hint)
         if not beat.server:
-            await models.open(section.name, section.api_base or None, setup.api_key, check=True)
+            await models.open(section.name, section.api_base or None, key, check=True)
             return HealthFinding("ok", f"{section.name} has a key; --ask asks it, which may cost something")
         found = f"{section.name}: {beat.server} answers"
         return HealthFinding("ok", found, seconds=beat.seconds)

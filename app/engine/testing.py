@@ -354,6 +354,7 @@ class FakeModels:
         self.model = model
         self.fails = fails
         self.opened: list[tuple[str, str | None, str | None]] = []
+        self.kept: list[tuple[str, str, str]] = []
         self.closed = False
         self.opening: asyncio.Event | None = None
         """Give it an event to hold up every opening until it is set."""
@@ -364,7 +365,6 @@ class FakeModels:
         return name.startswith("local/")
 
     async def open(self, name: str, api_base: str | None = None, api_key: str | None = None, **_: object) -> Model:
-        """Recorded; the fake takes the name."""
         self.opened.append((name, api_base, api_key))
         if self.opening is not None:
             await self.opening.wait()
@@ -376,22 +376,22 @@ class FakeModels:
     def can_open(self, name: str) -> bool:
         return name != "gone"
 
-    async def provider(self, name: str) -> str:
-        """The provider in front of the slash, whatever it is."""
+    async def keep_key(self, name: str, api_base: str, key: str) -> str:
+        self.kept.append((name, api_base, key))
+        return "in the keyring"
+
+    def provider(self, name: str) -> str:
         return name.partition("/")[0] if "/" in name else "openai"
 
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:
-        """As if each server had one more."""
         return (name, f"{name}-large") if api_base else ()
 
     async def find_models(self) -> ModelsFound:
-        """One key, one download."""
         key = ModelOffer(id="fake/key", kind="key", title="A key")
         download = ModelOffer(id="tiny", kind="embedded", title="Tiny", download_bytes=100, recommended=True)
         return ModelsFound(offers=(key, download), why="Tiny fits.")
 
     async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
-        """Half way, then waits for `fetching`."""
         progress(FetchProgressed(model_id=model_id, done_bytes=50, total_bytes=100))
         await self.fetching.wait()
         return f"local/{model_id}"

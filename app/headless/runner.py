@@ -279,7 +279,7 @@ class Headless:
 
     async def _choose(self, found: ModelsFound) -> bool:
         """Without a name: the first that is ready; else the recommended embedded one, if downloading was allowed."""
-        ready = next((offer for offer in found.offers if not (offer.download_bytes or offer.recent)), None)
+        ready = next((offer for offer in found.offers if _is_ready(offer)), None)
         if ready is not None:
             self._say(f"Model: {ready.title} ({ready.id})\n")
             self._model = ready.id
@@ -347,6 +347,11 @@ def parse_decision(request_id: str, line: str) -> Decide | None:
             return Decide(request_id=request_id, verdict="stop")
         case _:
             return None
+
+
+def _is_ready(offer: ModelOffer) -> bool:
+    """Whether it can be used as it is, without a choice that was made for another task."""
+    return not (offer.download_bytes or offer.recent or offer.wants_key)
 
 
 def _no_model(best: ModelOffer | None, why: str) -> str:

@@ -2,12 +2,13 @@
 
 Users come here at the first start, or to try another model for a while. They look for the current one, try the arrows,
 type a part of a name, and press Enter, or Escape to keep the model. So letters narrow the list. A download asks once,
-with its size; only a key of its own changes the default of new sessions.
+with its size, and so does keeping a typed key; only a key of its own changes the default of new sessions.
 """
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -23,7 +24,7 @@ from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
-SetupStage = Literal["choice", "consent", "download", "form"]
+SetupStage = Literal["choice", "consent", "download", "form", "key"]
 
 _INTRO = "oi-tui runs code that a language model writes, on this machine, after you approve it."
 _SLOW, _FAST = 2_000_000, 12_000_000
@@ -40,6 +41,7 @@ class SetupScreen(Screen[None]):
         Hint("enter", "take", "use", priority=True),
         Hint("ctrl+s", "take(True)", "use, also for new sessions", short="default", priority=True),
         Hint("y", "consent", "download and use", short="download"),
+        Hint("n", "consent(False)", "only until you quit", short="until you quit"),
         Hint("escape", "step_back", "back"),
         Binding("up", "move(-1)", "One up", priority=True),
         Binding("down", "move(1)", "One down", priority=True),
@@ -55,6 +57,8 @@ class SetupScreen(Screen[None]):
         """Those that fit what is typed."""
         self._stage: SetupStage = "choice"
         self._offer: ModelOffer | None = None
+        self._wanted: UseModel | None = None
+        """What the form came to, while it is asked whether its key is kept."""
 
     def compose(self) -> ComposeResult:
         """Everything that may be shown; one stage at a time is."""
@@ -70,7 +74,7 @@ class SetupScreen(Screen[None]):
                 yield Field(id="setup-name", placeholder="gpt-5 · ollama/llama3 · openai/NAME with a URL")
                 yield Words("URL of the server, if it is your own", classes="label")
                 yield Field(id="setup-url", placeholder="http://127.0.0.1:8080/v1")
-                yield Words("API key, if it needs one: $NAME of a variable, else kept in memory only", classes="label")
+                yield Words("API key, if it needs one, or $NAME of a variable", classes="label")
                 yield Field(id="setup-key", password=True)
             yield Words(id="setup-error")
         yield KeyRow(id="setup-keys")
@@ -139,12 +143,13 @@ class SetupScreen(Screen[None]):
             else:
                 self.focus_next("#setup-form Input")
 
-    def action_consent(self) -> None:
-        """The download may begin."""
-        if self._stage != "consent" or self._offer is None:
-            return
-        self._enter("download")
-        self._send(FetchModel(model_id=self._offer.id))
+    def action_consent(self, yes: bool = True) -> None:
+        """The download may begin; the key may be kept, or not."""
+        if self._stage == "key":
+            self._use_wanted(keep_key=yes)
+        elif yes and self._stage == "consent" and self._offer is not None:
+            self._enter("download")
+            self._send(FetchModel(model_id=self._offer.id))
 
     def action_step_back(self) -> None:
         """To the choice, or out of it."""
@@ -157,6 +162,9 @@ class SetupScreen(Screen[None]):
             case "download":
                 self._send(CancelFetch())
                 self._enter("choice")  # whenever it ends: what still arrives about it is not shown
+            case "key":
+                self._enter("form")
+                self.query_one("#setup-key", Input).focus()
             case "consent" | "form":
                 self._enter("choice")
 
@@ -165,6 +173,7 @@ class SetupScreen(Screen[None]):
     def _choose(self, number: int, *, keep: bool) -> None:
         self._complain("")
         if number >= len(self._shown):
+            self._offer = None
             self._fill_form(self._filter, "")
             return
         offer = self._shown[number]
@@ -172,9 +181,11 @@ class SetupScreen(Screen[None]):
             self._offer = offer
             self._enter("consent")
         elif offer.wants_key:
+            self._offer = offer
             self._fill_form(offer.id, offer.api_base or "")
             self.query_one("#setup-key", Input).focus()
-            self._complain("Its key was kept in memory only: type it again, or $NAME of a variable that has it.")
+            if offer.recent:
+                self._complain("Its key was kept in memory only: type it again, or $NAME of a variable that has it.")
         elif offer.current and not keep:
             self.action_step_back()
         else:
@@ -191,7 +202,16 @@ class SetupScreen(Screen[None]):
         if not name:
             self._complain("Type the name of a model.")
             return
-        self._send(UseModel(name=name, api_base=url, api_key=key or None, keep=keep))
+        self._wanted = UseModel(name=name, api_base=url, api_key=key or None, keep=keep)
+        if key and not key.startswith("$"):
+            self._enter("key")
+        else:
+            self._use_wanted(keep_key=False)
+
+    def _use_wanted(self, *, keep_key: bool) -> None:
+        if self._wanted is not None:
+            self._send(replace(self._wanted, keep_key=keep_key))
+        self._wanted = None
         self.query_one("#setup-key", Input).value = ""
         self.dismiss()
 
@@ -242,7 +262,7 @@ class SetupScreen(Screen[None]):
                 self.query_one("#setup-filter").focus()
             case "form":
                 self.query_one("#setup-name", Input).focus()
-            case "consent" | "download":
+            case "consent" | "download" | "key":
                 self.set_focus(None)
 
     def _keys(self, stage: SetupStage) -> tuple[KeyLabel, ...]:
@@ -256,8 +276,10 @@ class SetupScreen(Screen[None]):
             words["enter"] = ("use in this session", "use")
         if stage == "form":
             words["enter"] = ("next, then use", "next")
+        if stage == "key":
+            words["y"] = ("keep it", "keep")
         take = ("enter", "ctrl+s") if self._model else ("enter",)
-        keys = {"choice": take, "form": take, "consent": ("y",), "download": ()}[stage]
+        keys = {"choice": take, "form": take, "consent": ("y",), "key": ("y", "n"), "download": ()}[stage]
         return key_labels(self, *keys, "esc", words=words)
 
     def _words(self, stage: SetupStage) -> tuple[str, str]:
@@ -270,8 +292,10 @@ class SetupScreen(Screen[None]):
             star = f"★ Recommended for this machine. {why}" if why else ""
             parts = (star, named, asking, _ASKED if used else _PRIVATE)
             return "Which model?", "\n".join(safe_text(part) for part in parts if part)
+        if stage == "key":
+            return "Keep this API key?", _keeping_words(self._found.key_file)
         if stage == "form" or self._offer is None:
-            return "Another provider", ""
+            return safe_text(self._offer.title) if self._offer is not None else "Another provider", ""
         offer = self._offer
         if stage == "download":
             return f"Downloading {safe_text(offer.title)}", "Starting…"
@@ -291,9 +315,22 @@ class SetupScreen(Screen[None]):
         self.query_one("#setup-error", Words).update(text)
 
 
+def _keeping_words(file: str) -> str:
+    """Where a key would be kept, and what happens without that."""
+    return (
+        f"Kept: in your keyring; where there is none, in {safe_text(file)}, readable by you only.\n"
+        "Not kept: in memory, until you quit. Either way code and other models never see it.\n"
+        "oi-tui auth list shows the keys you kept, oi-tui auth rm deletes one."
+    )
+
+
 def _best(offers: Sequence[ModelOffer]) -> int:
     """What Enter takes at first: the model in use, else the first that is ready, else the recommended one."""
-    for fits in (lambda one: one.current, lambda one: not one.download_bytes, lambda one: one.recommended):
+    for fits in (
+        lambda one: one.current,
+        lambda one: not (one.download_bytes or one.wants_key),
+        lambda one: one.recommended,
+    ):
         if (found := next((index for index, offer in enumerate(offers) if fits(offer)), None)) is not None:
             return found
     return 0

@@ -2,7 +2,7 @@
 
 import click
 
-SUBCOMMANDS = ("attach", "audit", "doctor", "help", "kernels", "logs", "models", "replay", "sessions", "trust")
+SUBCOMMANDS = ("attach", "audit", "auth", "doctor", "help", "kernels", "logs", "models", "replay", "sessions", "trust")
 
 
 def subcommand(name: str) -> click.Command | None:
@@ -16,6 +16,10 @@ def subcommand(name: str) -> click.Command | None:
             from oi_tui.app.subcommands.audit import audit
 
             return audit
+        case "auth":
+            from oi_tui.app.subcommands.auth import auth
+
+            return auth
         case "doctor":
             from oi_tui.app.subcommands.doctor import doctor
 

@@ -27,7 +27,11 @@ def ask_secret(what: str, *, from_stdin: bool) -> str:
     if not sys.stdin.isatty():
         return ""
     typed: str = click.prompt(
-        safe_text(f"{what.capitalize()} (Enter for none)"), default="", hide_input=True, show_default=False, err=True
+        safe_text(f"{what[:1].upper()}{what[1:]} (Enter for none)"),
+        default="",
+        hide_input=True,
+        show_default=False,
+        err=True,
     )
     return typed.strip()
 

@@ -1,10 +1,8 @@
 """`oi-tui sessions`: past sessions, for people as tables that fit the terminal, for programs as JSON."""
 
 import os
-import shutil
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +11,11 @@ import click
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.whole_file import write_whole
-from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
 from oi_tui.app.subcommands.session_edits import sessions_fork, sessions_stop, sessions_tag, sessions_title
 from oi_tui.app.subcommands.stored import as_json_option, as_object, claim_all, find_stored, open_sessions, print_json
 from oi_tui.app.terminal.echo import echo
+from oi_tui.app.terminal.table import print_table
 from oi_tui.app.terminal.tty_prompt import confirm
 
 if TYPE_CHECKING:
@@ -65,10 +63,10 @@ def sessions_list(archived: bool = False, here: bool = False, limit: int | None 
     rows = [(r.id, _when(r.active), str(r.turns), r.title or "(no title)", _home(r.cwd)) for r in records]
     if any(record.id in states for record in records):
         marked = [(*row[:3], states.get(row[0], ""), *row[3:]) for row in rows]
-        _print_table(("id", "last used", "turns", "detached", "title", "folder"), marked, wide=4)
+        print_table(("id", "last used", "turns", "detached", "title", "folder"), marked, wide=4)
         echo("Attach to a detached one: oi-tui attach ID. End it: oi-tui sessions stop ID", err=True)
     else:
-        _print_table(("id", "last used", "turns", "title", "folder"), rows, wide=3)
+        print_table(("id", "last used", "turns", "title", "folder"), rows, wide=3)
     if not records:
         echo("There are no sessions yet.", err=True)
 
@@ -90,7 +88,7 @@ def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: 
         print_json([_hit_as_object(hit) for hit in hits])
         return
     rows = [(hit.session.id, _when(hit.session.active), hit.kind, _line(hit)) for hit in hits]
-    _print_table(("id", "last used", "where", "what"), rows, wide=3)
+    print_table(("id", "last used", "where", "what"), rows, wide=3)
     if not hits:
         echo("Found nowhere.", err=True)
 
@@ -236,38 +234,6 @@ def _hit_as_object(hit: "SearchHit") -> dict[str, Any]:
     parts = [msgspec.structs.asdict(piece) for piece in hit.snippet]
     place = {"kind": hit.kind, "block_id": hit.block_id, "snippet": "".join(part["text"] for part in parts)}
     return as_object(hit.session) | place | {"pieces": parts}
-
-
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, wide: int) -> None:
-    """Columns as wide as they must be; the column `wide` and those after it share what is left of the terminal."""
-    from rich.cells import cell_len
-
-    if not rows:
-        return
-    clean = [[" ".join(safe_text(cell).split()) for cell in row] for row in (head, *rows)]
-    widths = [max(cell_len(row[column]) for row in clean) for column in range(len(head))]
-    if sys.stdout.isatty():
-        room = shutil.get_terminal_size().columns - sum(widths[:wide]) - 2 * (len(head) - 1)
-        for column in range(wide, len(head)):
-            share = room if column == len(head) - 1 else max(room * 2 // 3, room - widths[column + 1])
-            widths[column] = max(min(widths[column], share), 0)
-            room -= widths[column]
-    for number, row in enumerate(clean):
-        cells = [_fit_cell(cell, width) for cell, width in zip(row, widths, strict=True)]
-        echo("  ".join(cells).rstrip(), dim=number == 0)
-
-
-def _fit_cell(cell: str, width: int) -> str:
-    """A cell of this many columns; a path keeps its end."""
-    from rich.cells import cell_len, set_cell_size
-
-    if cell_len(cell) <= width or width < 2:
-        return set_cell_size(cell, width)
-    if cell.startswith(("/", "~/")):
-        while cell_len(cell) > width - 1:
-            cell = cell[1:]
-        return set_cell_size(f"…{cell}", width)
-    return set_cell_size(set_cell_size(cell, width - 1).rstrip() + "…", width)
 
 
 def _line(hit: "SearchHit") -> str:

@@ -2,17 +2,21 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 import pytest
 
 from oi_tui.app.engine.core.protocol import ModelOffer
+from oi_tui.app.engine.models.hosted import HOSTED
 from oi_tui.app.engine.models.litellm_model import load
-from oi_tui.app.engine.models.offers import OFFERS_LIMIT, PROVIDERS, Server, find_offers
+from oi_tui.app.engine.models.offers import OFFERS_LIMIT, Server, find_offers
 from support.openai_server import OpenAIServer
 
-EMBEDDED = ModelOffer(id="qwen", kind="embedded", title="Qwen", download_bytes=5)
+
+def at_hand(offers: Iterable[ModelOffer]) -> tuple[ModelOffer, ...]:
+    """Those that want no key."""
+    return tuple(offer for offer in offers if not offer.wants_key)
 
 
 @pytest.fixture
@@ -52,8 +56,8 @@ async def test_servers_come_first_then_keys_then_embedded_models(closed_port: in
             Server(title="llama.cpp", port=closed_port),
         )
         environ = {"OPENAI_API_KEY": "sk-secret", "MISTRAL_API_KEY": " ", "GOOGLE_API_KEY": "g-secret"}
-        offers = await find_offers(environ, local=(EMBEDDED,), servers=servers, probe_timeout=5)
-    assert offers == (
+        offers = await find_offers(environ, servers=servers, kept={"xai": "keyring"}, probe_timeout=5)
+    assert at_hand(offers) == (
         ModelOffer(
             id="ollama/llama3:8b",
             kind="server",
@@ -74,17 +78,21 @@ async def test_servers_come_first_then_keys_then_embedded_models(closed_port: in
         ModelOffer(
             id="gemini/gemini-3.8-flash",
             kind="key",
-            title="Google gemini-3.8-flash",
+            title="Google Gemini gemini-3.8-flash",
             detail="key in GOOGLE_API_KEY",
             api_base="",
         ),
-        EMBEDDED,
+        ModelOffer(id="xai/grok-4.7", kind="key", title="xAI grok-4.7", detail="key in the keyring", api_base=""),
     )
+    rest = offers[len(at_hand(offers)) :]
+    assert {offer.detail for offer in rest} == {"needs an API key"}
+    assert "anthropic/claude-sonnet-5-5" in {offer.id for offer in rest}
     assert "secret" not in repr(offers)
 
 
-async def test_nothing_at_hand_leaves_the_embedded_models(closed_port: int) -> None:
-    assert await find_offers({}, local=(EMBEDDED,), servers=(Server(title="x", port=closed_port),)) == (EMBEDDED,)
+async def test_nothing_at_hand_leaves_the_providers_that_want_a_key(closed_port: int) -> None:
+    offers = await find_offers({}, servers=(Server(title="x", port=closed_port),))
+    assert [offer.wants_key for offer in offers] == [True] * len(HOSTED)
 
 
 @pytest.mark.parametrize(
@@ -107,24 +115,24 @@ async def test_nothing_at_hand_leaves_the_embedded_models(closed_port: int) -> N
 )
 async def test_something_else_on_the_port_is_passed_over(reply: bytes) -> None:
     async with answering(reply) as port:
-        assert await find_offers({}, servers=(Server(title="x", port=port),), probe_timeout=5) == ()
+        assert at_hand(await find_offers({}, servers=(Server(title="x", port=port),), probe_timeout=5)) == ()
 
 
 async def test_a_server_that_does_not_answer_is_not_waited_for() -> None:
     async with asyncio.timeout(10), answering(b"HTTP/1.1 200 OK\r\n", hang=True) as port:
-        assert await find_offers({}, servers=(Server(title="x", port=port),), probe_timeout=0.05) == ()
+        assert at_hand(await find_offers({}, servers=(Server(title="x", port=port),), probe_timeout=0.05)) == ()
 
 
 async def test_a_long_list_of_models_is_cut() -> None:
     with OpenAIServer(models=tuple(f"model-{number}" for number in range(100))) as server:
         offers = await find_offers({}, servers=(Server(title="x", port=server.port),), probe_timeout=5)
-    assert len(offers) == OFFERS_LIMIT
+    assert len(at_hand(offers)) == OFFERS_LIMIT
 
 
 async def test_the_model_that_is_offered_for_each_key_is_one_that_litellm_knows() -> None:
     litellm = load()
-    for provider in PROVIDERS:
+    for provider in HOSTED:
         missing = litellm.validate_environment(provider.model)["missing_keys"]
-        assert set(missing) == set(provider.variables), provider.title
+        assert set(missing) <= set(provider.variables), provider.title
         if provider.title != "OpenRouter":  # its choice is made by OpenRouter itself
             assert litellm.get_model_info(provider.model)["supports_function_calling"], provider.model

@@ -25,7 +25,7 @@ def test_the_model_in_use_comes_first_then_its_server_then_recent_ones_and_each_
     current = RecentModel(name="strong-1", api_base=FAR, key=TYPED)
     recent = (current, RecentModel(name="local/tiny"), RecentModel(name="other", api_base=NEAR, key=TYPED))
     on_servers = {FAR: ("strong-1", "strong-2"), NEAR: ("other",)}
-    offers = arrange_offers((key, tiny), current, recent, on_servers, {FAR: "k"})
+    offers = arrange_offers((key, tiny), current, recent, on_servers, recent[-1:])
     assert [(offer.id, offer.current, offer.recent, offer.wants_key) for offer in offers] == [
         ("strong-1", True, False, False),
         ("strong-2", False, False, False),
@@ -35,7 +35,7 @@ def test_the_model_in_use_comes_first_then_its_server_then_recent_ones_and_each_
     ]
     assert offers[0].detail == "in use · models.example.org/v1"
     assert offers[2].detail == "recent · 1 GB"
-    nothing_used = arrange_offers((key, tiny), RecentModel(name=""), (), {}, {})
+    nothing_used = arrange_offers((key, tiny), RecentModel(name=""), (), {})
     assert nothing_used == (key, tiny)
 
 

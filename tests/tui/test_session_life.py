@@ -562,12 +562,33 @@ async def test_the_marked_offer_is_the_one_that_enter_takes_and_its_size_is_said
 
 async def test_a_model_can_be_named_and_its_key_is_masked(play: Play) -> None:
     async with play(model="") as stage:
-        stage.engine.reply(ModelsFound(offers=()))
+        stage.engine.reply(ModelsFound(offers=(), key_file="~/credentials.toml"))
         await stage.settle()
         await stage.pilot.press("enter", *"gpt-5", "enter", "enter", *"topsecret")
         assert "topsecret" not in stage.app.export_screenshot()
         await stage.pilot.press("enter")
+        await stage.settle()
+        said = str(stage.app.screen.query_one("#setup-text").render())
+        assert "in your keyring" in said
+        assert "in ~/credentials.toml, readable by you only" in said
+        await stage.pilot.press("enter")
+        await stage.settle()
+        assert stage.engine.asked == [FindModels()], "Enter does not keep a key"
+        await stage.pilot.press("n")
         assert (await stage.engine.heard(2))[-1] == UseModel(name="gpt-5", api_base="", api_key="topsecret")
+
+
+async def test_m1_a_provider_without_a_key_asks_for_it_and_keeps_it_after_a_yes(play: Play) -> None:
+    wants = ModelOffer(id="anthropic/claude", kind="key", title="Anthropic claude", api_base="", wants_key=True)
+    async with play(model="") as stage:
+        stage.engine.reply(ModelsFound(offers=(EMBEDDED, wants)))
+        await stage.settle()
+        await stage.pilot.press(*"anthr", "enter", *"topsecret", "enter")
+        await stage.settle()
+        assert "topsecret" not in stage.app.export_screenshot()
+        await stage.pilot.press("y")
+        used = UseModel(name="anthropic/claude", api_base="", api_key="topsecret", keep_key=True)
+        assert (await stage.engine.heard(2))[-1] == used
 
 
 async def test_the_status_line_drops_its_least_important_parts_first(play: Play) -> None:

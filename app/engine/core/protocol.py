@@ -132,6 +132,8 @@ class ModelsFound(SessionReply, frozen=True, kw_only=True, tag=True):
     """What new sessions begin with."""
     more: bool = False
     """Servers are still being asked what they have; the answer comes again."""
+    key_file: str = ""
+    """Where a key is kept if that is wanted and there is no keyring."""
 
 
 class KernelsFound(SessionReply, frozen=True, kw_only=True, tag=True):

@@ -140,9 +140,11 @@ class UseModel(SessionVerb, frozen=True, kw_only=True, tag=True):
     api_base: str | None = None
     """A server; "" is the provider's own, None the one that is in use, if it may have a model of this name."""
     api_key: str | None = None
-    """Kept in memory only; never in an event. `$NAME` means that environment variable."""
+    """Never in an event. `$NAME` means that environment variable."""
     keep: bool = False
     """Also what new sessions begin with."""
+    keep_key: bool = False
+    """Keep the key for another day too: in the keyring, else in a file that only the person can read."""
 
 
 class UseKernel(SessionVerb, frozen=True, kw_only=True, tag=True):

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.models.hosted import provider_title
 
 DETAILS_LIMIT = 2000
 """Characters of the server's own message that are kept."""
@@ -41,20 +42,6 @@ _WRONG_KEY = re.compile(r"api key not valid|(incorrect|invalid) api[ _-]key", re
 _TOO_LONG = re.compile(r"context[ _](length|window|size)|prompt is too long|too many (input )?tokens", re.I)
 _NO_MODEL = re.compile(r"model\b.{0,80}(not found|not exist|unknown)|(invalid|unknown|no such) model", re.I)
 _NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|insufficient (balance|credits)", re.I)
-
-
-_PROVIDERS = {
-    "openai": "OpenAI",
-    "anthropic": "Anthropic",
-    "gemini": "Google Gemini",
-    "openrouter": "OpenRouter",
-    "groq": "Groq",
-    "deepseek": "DeepSeek",
-    "mistral": "Mistral",
-    "xai": "xAI",
-    "ollama": "Ollama",
-}
-"""How providers write their names."""
 
 MESSAGE_LIMIT = 20_000
 """Characters of what a server said that are looked through."""
@@ -126,7 +113,7 @@ class ModelEndpoint:
         """The server by its name alone."""
         if self.url:
             return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
-        return _PROVIDERS.get(self.provider, self.provider or self.model)
+        return provider_title(self.provider) or self.model
 
 
 @dataclass(frozen=True, kw_only=True)

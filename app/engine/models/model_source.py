@@ -5,14 +5,16 @@ The server of an embedded one is started when it is needed, one for all sessions
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 
 import msgspec
 
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.core.errors import LocalModelError, SettingsError
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelsFound
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.files import paths
+from oi_tui.app.engine.files.credentials import CredentialPlace
 from oi_tui.app.engine.local import catalogue, inventory, model_choice
 from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.fetch import fetch
@@ -20,6 +22,7 @@ from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.failures import needs_litellm
+from oi_tui.app.engine.models.keys import ModelKeys
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
 from oi_tui.app.engine.models.model_list import list_models
@@ -45,7 +48,10 @@ class Models:
         environ: Mapping[str, str],
         weights: Weights | None = None,
         make_server: Callable[..., LocalServer] = LocalServer,
+        keys: ModelKeys | None = None,
     ) -> None:
+        """`keys` are those that a person gave to be kept; None where there is no place for any."""
+        self._keys = keys
         self._make_server = make_server
         self._section = section
         self._environ = environ
@@ -75,6 +81,7 @@ class Models:
             return await self._open_embedded(name, elsewhere)
         if name.startswith(FAKE):
             return await asyncio.to_thread(ScriptedModel, name)
+        api_key = await self.find_key(name, api_base or "", api_key)
         section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
         if self._section.name not in ("", name):  # the prices that were set are those of another model
             section = msgspec.structs.replace(section, input_price=None, output_price=None)
@@ -149,7 +156,25 @@ class Models:
         except LocalModelError:
             return False
 
-    async def provider(self, name: str) -> str:
+    async def find_key(self, name: str, api_base: str, given: str | None) -> str | None:
+        """The key that was given, else the one that is kept; the redactor knows it before it is used."""
+        if self._keys is None or self.is_embedded(name):
+            return given
+        if not given:
+            return await self._keys.find(provider_of(name), api_base)
+        self._keys.learn("API key", given)
+        return given
+
+    async def keep_key(self, name: str, api_base: str, key: str) -> str:
+        """Keep the key of this model's provider or server for another day; where it is now, in words."""
+        if self._keys is None:
+            return "in memory only"
+        return await self._keys.keep(provider_of(name), api_base, key)
+
+    def _key_file(self) -> str:
+        return "" if self._keys is None else str(self._keys.store.path).replace(str(Path.home()), "~", 1)
+
+    def provider(self, name: str) -> str:
         """The provider that stands in front of the name; "local" of the embedded models."""
         return "local" if name.startswith(EMBEDDED) else provider_of(name)
 
@@ -157,14 +182,27 @@ class Models:
         """What else there is on the server of this model; nothing where it does not say."""
         if name.startswith((EMBEDDED, FAKE)):
             return ()
+        try:
+            api_key = await self.find_key(name, api_base, api_key)
+        except SettingsError:
+            return ()
         section = msgspec.structs.replace(self._section, name=name, api_base=api_base)
         return await list_models(section, api_key, self._environ)
 
     async def find_models(self) -> ModelsFound:
-        """Keys and local servers first, then embedded models."""
-        offers, problem = await asyncio.gather(find_offers(self._environ), obstacle())
+        """Keys and local servers first, then embedded models, then providers that want a key."""
+        kept: Mapping[str, CredentialPlace] = {}
+        remark = ""
+        if self._keys is not None:
+            try:
+                kept = await asyncio.to_thread(self._keys.places)
+            except SettingsError as error:
+                remark = f" {error.title}"
+        found, problem = await asyncio.gather(find_offers(self._environ, kept=kept), obstacle())
         local = await asyncio.to_thread(inventory.embedded_offers, self._weights, self._machine, obstacle=problem)
-        return ModelsFound(offers=(*offers, *local), why=inventory.explain_choice(self._machine, obstacle=problem))
+        offers = sorted((*found, *local), key=lambda offer: offer.wants_key)
+        why = inventory.explain_choice(self._machine, obstacle=problem)
+        return ModelsFound(offers=tuple(offers), why=f"{why}{remark}", key_file=self._key_file())
 
     async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
         """Download the embedded model of this id; returns its name."""

@@ -5,16 +5,19 @@ Runs on the first screen, so it is quick, parallel, never raises, and does not l
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from oi_tui.app.engine.core.http_session import open_http
 from oi_tui.app.engine.core.protocol import ModelOffer
+from oi_tui.app.engine.files.credentials import CredentialPlace
+from oi_tui.app.engine.models.hosted import HOSTED, HostedProvider
 from oi_tui.app.engine.models.price_table import has_litellm
 from oi_tui.app.engine.models.providers import THROUGH_LITELLM, provider_of
 
@@ -35,65 +38,52 @@ class Server:
     speaks: Literal["ollama", "openai"] = "openai"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Provider:
-    """A company whose key may be in the environment, and a good model of theirs to begin with."""
-
-    title: str
-    variables: tuple[str, ...]
-    model: str
-
-
 SERVERS = (
     Server(title="Ollama", port=11434, speaks="ollama"),
     Server(title="LM Studio", port=1234),
     Server(title="llama.cpp", port=8080),
 )
 
-PROVIDERS = (
-    Provider(title="Anthropic", variables=("ANTHROPIC_API_KEY",), model="anthropic/claude-sonnet-5-5"),
-    Provider(title="OpenAI", variables=("OPENAI_API_KEY",), model="openai/gpt-5.6"),
-    Provider(title="Google", variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"), model="gemini/gemini-3.8-flash"),
-    Provider(title="OpenRouter", variables=("OPENROUTER_API_KEY",), model="openrouter/openrouter/auto"),
-    Provider(title="Mistral", variables=("MISTRAL_API_KEY",), model="mistral/mistral-large-latest"),
-    Provider(title="DeepSeek", variables=("DEEPSEEK_API_KEY",), model="deepseek/deepseek-v4-pro"),
-    Provider(title="Groq", variables=("GROQ_API_KEY",), model="groq/openai/gpt-oss-120b"),
-    Provider(title="xAI", variables=("XAI_API_KEY",), model="xai/grok-4.7"),
-)
-
 
 async def find_offers(
     environ: Mapping[str, str],
     *,
-    local: Sequence[ModelOffer] = (),
+    kept: Mapping[str, CredentialPlace] | None = None,
     probe_timeout: float = 0.3,
     servers: Sequence[Server] = SERVERS,
 ) -> tuple[ModelOffer, ...]:
-    """Servers on this machine, then keys, then `local`; each server has `probe_timeout` seconds to answer. Last among
-    the keys are those whose provider needs LiteLLM where that was left out."""
+    """Servers on this machine, then keys of the environment and those that are `kept`, then providers that want a key;
+    each server has `probe_timeout` seconds to answer. Last among the keys are those whose provider needs LiteLLM where
+    that was left out."""
     await asyncio.to_thread(import_module, "aiohttp")  # a tenth of a second, which no server has to answer in
     found = await asyncio.gather(*(_server_offers(server, probe_timeout) for server in servers))
-    lacking = [provider for provider in PROVIDERS if _lacks_litellm(provider)]
-    ready = [provider for provider in PROVIDERS if provider not in lacking]
+    hosted = [_hosted_offer(provider, environ, kept or {}) for provider in HOSTED]
+    lacking = [offer.id for offer in hosted if provider_of(offer.id) in THROUGH_LITELLM and not has_litellm()]
+    ready = [offer for offer in hosted if not offer.wants_key]
     return (
         *(offer for offers in found for offer in offers),
-        *_key_offers(ready, environ),
-        *_key_offers(lacking, environ, lack=" · needs LiteLLM, which is not installed"),
-        *local,
+        *(offer for offer in ready if offer.id not in lacking),
+        *(replace(offer, detail=f"{offer.detail}{_LACK}") for offer in ready if offer.id in lacking),
+        *(offer for offer in hosted if offer.wants_key and offer.id not in lacking),
     )
 
 
-def _lacks_litellm(provider: Provider) -> bool:
-    return provider_of(provider.model) in THROUGH_LITELLM and not has_litellm()
+_LACK = " · needs LiteLLM, which is not installed"
 
 
-def _key_offers(providers: Sequence[Provider], environ: Mapping[str, str], *, lack: str = "") -> Iterator[ModelOffer]:
-    for provider in providers:
-        variable = next((name for name in provider.variables if environ.get(name, "").strip()), None)
-        if variable is not None:
-            title = f"{provider.title} {provider.model.rpartition('/')[2]}"
-            detail = f"key in {variable}{lack}"
-            yield ModelOffer(id=provider.model, kind="key", title=title, detail=detail, api_base="")
+def _hosted_offer(
+    provider: HostedProvider, environ: Mapping[str, str], kept: Mapping[str, CredentialPlace]
+) -> ModelOffer:
+    variable = next((name for name in provider.variables if environ.get(name, "").strip()), "")
+    place = kept.get(provider.name)
+    detail = (
+        f"key in {variable}"
+        if variable
+        else {"keyring": "key in the keyring", "file": "key in your file"}.get(place or "", "needs an API key")
+    )
+    title = f"{provider.title} {provider.model.rpartition('/')[2]}"
+    has_key = bool(variable or place)
+    return ModelOffer(id=provider.model, kind="key", title=title, detail=detail, api_base="", wants_key=not has_key)
 
 
 async def _server_offers(server: Server, timeout: float) -> list[ModelOffer]:

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelsFound, Reply
+from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound, Reply
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.session.recent_models import KeyRing, RecentModel, RecentModels, arrange_offers
+from oi_tui.app.engine.session.recent_models import TYPED, KeyRing, RecentModel, RecentModels, arrange_offers
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 PROGRESS_INTERVAL = 0.1
@@ -51,7 +51,11 @@ class ModelSource(Protocol):
         """Whether a name remembered from another day can still be opened (its weights are here)."""
         ...
 
-    async def provider(self, name: str) -> str:
+    async def keep_key(self, name: str, api_base: str, key: str) -> str:
+        """Keep the key of this model's provider or server for another day; where it is now, in words."""
+        ...
+
+    def provider(self, name: str) -> str:
         """Whose name this is: "anthropic"; "openai" where any server that speaks OpenAI's language may have it."""
         ...
 
@@ -83,28 +87,42 @@ class Servers:
         self._asked = asked
         self.recent = RecentModels(store)
         self.keys = KeyRing()
-        if api_key:
-            self.keys.give(asked.api_base, api_key)
+        if api_key and (asked.name or asked.api_base):
+            self.keys.give(self.whose(asked.name, asked.api_base), api_key)
         for used in self.recent.all():
-            if used.key.startswith("$") and used.api_base and used.api_base not in self.keys:
-                self.keys.give(used.api_base, used.key)
+            whose = self.whose(used.name, used.api_base)
+            if used.key.startswith("$") and whose not in self.keys:
+                self.keys.give(whose, used.key)
 
-    async def place(self, verb: UseModel, past: Transcript) -> UseModel:
+    def whose(self, name: str, api_base: str | None) -> str:
+        """What a key is for: the address of the server, else the provider."""
+        return api_base or self._models.provider(name)
+
+    def place(self, verb: UseModel, past: Transcript) -> UseModel:
         """A name of the same provider, without a server, means the server in use, else the one that the flags named;
         else a name that was used before means the server that it was used on."""
         if verb.api_base is not None:
-            return self.keep_key(verb)
+            return self.with_key(verb)
         for name, server in ((past.model, past.api_base), (self._asked.name, self._asked.api_base)):
-            if server and await self._models.provider(verb.name) == await self._models.provider(name):
-                return self.keep_key(replace(verb, api_base=server))
+            if server and self._models.provider(verb.name) == self._models.provider(name):
+                return self.with_key(replace(verb, api_base=server))
         used = next((one for one in self.recent.all() if one.name == verb.name and one.api_base), None)
-        return self.keep_key(replace(verb, api_base=used.api_base)) if used is not None else verb
+        return self.with_key(replace(verb, api_base=used.api_base) if used is not None else verb)
 
-    def keep_key(self, verb: UseModel) -> UseModel:
-        """The verb with the key of its server: a later name there need not give it again."""
+    def with_key(self, verb: UseModel) -> UseModel:
+        """The verb with the key of its server or provider: a later name there need not give it again."""
+        whose = self.whose(verb.name, verb.api_base)
         if verb.api_key:
-            return replace(verb, api_key=self.keys.give(verb.api_base or "", verb.api_key) or None)
-        return replace(verb, api_key=self.keys.get(verb.api_base)) if verb.api_base else verb
+            kept = verb.keep_key and not verb.api_key.startswith("$")
+            return replace(verb, api_key=self.keys.give(whose, verb.api_key, kept=kept) or None, keep_key=kept)
+        return replace(verb, api_key=self.keys.get(whose), keep_key=False)
+
+    def keyless(self, one: RecentModel, found: Sequence[ModelOffer]) -> bool:
+        """Whether the key that this model was used with has to be given again."""
+        if self.whose(one.name, one.api_base) in self.keys:
+            return False
+        asked_for = any(offer.wants_key and (offer.id, offer.api_base) == (one.name, one.api_base) for offer in found)
+        return one.key == TYPED or asked_for
 
 
 def _is_local(name: str) -> bool:
@@ -145,6 +163,7 @@ class ModelSwitch:
         self._opening: asyncio.Task[str] | None = None
         self._fetching: asyncio.Task[None] | None = None
         self._finding: asyncio.Task[None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
 
     @property
     def is_embedded(self) -> bool:
@@ -153,7 +172,8 @@ class ModelSwitch:
 
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Running tasks, for whoever closes the session."""
-        return [task for task in (self._opening, self._fetching, self._finding) if task is not None]
+        tasks = (self._opening, self._fetching, self._finding, self._keeping)
+        return [task for task in tasks if task is not None]
 
     async def wait_until_open(self) -> None:
         """Wait until no model is being opened any more."""
@@ -167,6 +187,8 @@ class ModelSwitch:
             self._opening.cancel()
         self._session.choices.expect_model(verb.name, verb.api_base or "")
         self._opening = asyncio.create_task(self._open(verb, remember=remember))
+        if verb.keep_key and verb.api_key:
+            self._keeping = asyncio.create_task(self._keep_key(verb.name, verb.api_base or "", verb.api_key))
         return self._opening
 
     def find(self) -> None:
@@ -184,6 +206,15 @@ class ModelSwitch:
         if self._fetching is not None and not self._fetching.done():
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
+
+    async def _keep_key(self, name: str, api_base: str, key: str) -> None:
+        """Beside opening the model: a keyring may take its time."""
+        try:
+            place = await self._models.keep_key(name, api_base, key)
+        except OiTuiError as error:
+            self._session.report(error)
+        else:
+            self._session.notice("info", f"The API key is kept {place}.", hint="To forget it: oi-tui auth rm.")
 
     async def _open(self, verb: UseModel, *, remember: bool) -> str:
         """Why it could not be opened, "" if it is in use now."""
@@ -209,10 +240,8 @@ class ModelSwitch:
         self._session.choices.use_model(self._listen(model))
         self._in_use = (verb.name, verb.api_base or "")
         if self._models.can_open(verb.name):
-            base = verb.api_base or ""
-            self._servers.recent.note(
-                RecentModel(name=verb.name, api_base=base, key=self._servers.keys.reference(base) if base else "")
-            )
+            reference = self._servers.keys.reference(self._servers.whose(verb.name, verb.api_base))
+            self._servers.recent.note(RecentModel(name=verb.name, api_base=verb.api_base or "", key=reference))
         return ""
 
     def _stay(self) -> None:
@@ -230,16 +259,20 @@ class ModelSwitch:
         recent = tuple(one for one in recent if self._models.can_open(one.name))
         places = {one.api_base: one for one in reversed((current, *recent)) if one.name and not _is_local(one.name)}
         found = await self._look_around()
+        keyless = [one for one in recent if one.name != current.name and self._servers.keyless(one, found.offers)]
         default = self._store.recall("model") if self._store is not None else ""
 
         def tell(on_servers: Mapping[str, Sequence[str]], *, more: bool = False) -> None:
-            offers = arrange_offers(found.offers, current, recent, on_servers, keys)
-            self._tell(ModelsFound(offers=offers, why=found.why, default=default, more=more))
+            offers = arrange_offers(found.offers, current, recent, on_servers, keyless)
+            self._tell(replace(found, offers=offers, default=default, more=more))
 
         tell({}, more=bool(places))
         if places:
             lists = await asyncio.gather(
-                *(self._models.list_models(one.name, base, keys.get(base)) for base, one in places.items())
+                *(
+                    self._models.list_models(one.name, base, keys.get(self._servers.whose(one.name, base)))
+                    for base, one in places.items()
+                )
             )
             tell(dict(zip(places, lists, strict=True)))
 

@@ -243,8 +243,7 @@ class OpenSession:
             case Interrupt():
                 self.interrupt(verb)
             case UseModel():
-                self._services.redactor.learn("API key", verb.api_key or "")
-                self.chooser.use(await self._services.servers.place(verb, session.transcript))
+                self.chooser.use(self._services.servers.place(verb, session.transcript))
             case SetApproval():
                 session.choices.set_approval(verb.mode)
             case AddRule():

@@ -1,10 +1,10 @@
 """Recently used models, each with its server and the source of its key: the top of the model picker.
 
-A key itself is never written: only the name of its environment variable, or that it was typed.
+A key itself is never written here: only the name of its environment variable, that it was typed, or that it is kept.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -16,6 +16,8 @@ _FACT = "recent models"
 _MOST = 8
 TYPED = "typed"
 """Reference of a key that is in memory only."""
+KEPT = "kept"
+"""Reference of a key that was given to be kept."""
 _KEY_VARIABLE = "OI_TUI_API_KEY"
 
 
@@ -25,7 +27,7 @@ class RecentModel(Value, frozen=True, kw_only=True):
     name: str
     api_base: str = ""
     key: str = ""
-    """`$NAME` of a variable, `typed`, or "" where none was given for it."""
+    """`$NAME` of a variable, `typed`, `kept`, or "" where none was given for it."""
 
 
 class RecentModels:
@@ -51,29 +53,30 @@ class RecentModels:
 
 
 class KeyRing(dict[str, str]):
-    """Keys by the server that they were given for, in memory; and where each was from."""
+    """Keys in memory, by the server or provider that they were given for; and where each was from."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         super().__init__()
         self._environ = environ
         self._references: dict[str, str] = {}
 
-    def give(self, api_base: str, key: str) -> str:
-        """Keep a key, or the value of the named variable (`$NAME`); returns the key itself, "" if there is none."""
+    def give(self, whose: str, key: str, *, kept: bool = False) -> str:
+        """Keep a key, or the value of the named variable (`$NAME`), in memory; returns the key itself, "" if there is
+        none. `kept`: the credential store has it too."""
         if key.startswith("$"):
-            self._references[api_base] = key
+            self._references[whose] = key
             key = self._environ.get(key[1:], "").strip()
         elif key and key == self._environ.get(_KEY_VARIABLE, "").strip():
-            self._references[api_base] = f"${_KEY_VARIABLE}"
+            self._references[whose] = f"${_KEY_VARIABLE}"
         else:
-            self._references[api_base] = TYPED
+            self._references[whose] = KEPT if kept else TYPED
         if key:
-            self[api_base] = key
+            self[whose] = key
         return key
 
-    def reference(self, api_base: str) -> str:
-        """Where the key for this server is from, "" if there is none."""
-        return self._references.get(api_base, "")
+    def reference(self, whose: str) -> str:
+        """Where the key for this server or provider is from, "" if there is none."""
+        return self._references.get(whose, "")
 
 
 def arrange_offers(
@@ -81,15 +84,15 @@ def arrange_offers(
     current: RecentModel,
     recent: Sequence[RecentModel],
     on_servers: Mapping[str, Sequence[str]],
-    keys: Mapping[str, str],
+    keyless: Collection[RecentModel] = (),
 ) -> tuple[ModelOffer, ...]:
     """The model in use, the others of its server, recent ones, those of their servers, then what else was found; each
-    once. `on_servers`: by address, the models there. `keys`: by address, those that are known."""
+    once. `on_servers`: by address, the models there. `keyless`: those whose key is not known any more."""
     offers: list[ModelOffer] = []
     if current.name:
-        offers.append(_offer(current, "in use", keys, current=True))
+        offers.append(_offer(current, "in use", current=True))
         offers += _siblings(current.api_base, on_servers)
-    offers += (_offer(one, "recent", keys, recent=True) for one in recent)
+    offers += (_offer(one, "recent", recent=True, wants_key=one in keyless) for one in recent)
     for one in recent:
         offers += _siblings(one.api_base, on_servers)
     known = {(offer.id, offer.api_base or ""): offer for offer in reversed((*offers, *found))}
@@ -105,7 +108,7 @@ def _siblings(api_base: str, on_servers: Mapping[str, Sequence[str]]) -> list[Mo
 
 
 def _offer(
-    one: RecentModel, word: str, keys: Mapping[str, str], *, current: bool = False, recent: bool = False
+    one: RecentModel, word: str, *, current: bool = False, recent: bool = False, wants_key: bool = False
 ) -> ModelOffer:
     where = _place(one.api_base)
     return ModelOffer(
@@ -116,7 +119,7 @@ def _offer(
         api_base=one.api_base,
         current=current,
         recent=recent,
-        wants_key=not current and one.key == TYPED and one.api_base not in keys,
+        wants_key=wants_key,
     )
 
 

@@ -289,7 +289,7 @@ class Sessions:
             name = services.store.recall("model")
             if name and services.models.can_open(name):
                 first = UseModel(name=name, api_base=services.store.recall("api_base") or None, api_key=key)
-        return first and services.servers.keep_key(first)
+        return first and services.servers.with_key(first)
 
 
 async def _close(kernels: ClosableKernels) -> None:

@@ -1,0 +1,104 @@
+"""Keys that a person gave to be kept: of a provider, or of one server by its address.
+
+A key goes to the server that it was given for, and to no other. A provider's own variable of the environment comes
+before what is kept for the provider; what is kept for an address comes before any variable, because it says more.
+"""
+
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.files.credentials import CredentialPlace, CredentialStore, credential_store
+from oi_tui.app.engine.models.hosted import find_hosted, provider_at, provider_title, variables_of
+
+_PROVIDER, _SERVER = "provider:", "server:"
+
+LearnSecret = Callable[[str, str], None]
+"""Is given the name that stands for a secret, and the secret."""
+
+
+class ModelKeys:
+    """What is kept in the store of credentials for models."""
+
+    def __init__(self, store: CredentialStore, environ: Mapping[str, str], learn: LearnSecret) -> None:
+        """`learn` is told of each key before anybody gets it."""
+        self.store = store
+        self._environ = environ
+        self.learn = learn
+
+    async def find(self, provider: str, api_base: str) -> str | None:
+        """The key that is kept for a model of this provider on this server ("": the provider's own); None if there is
+        none, or a variable of the environment comes before it. SettingsError where the keyring cannot be used."""
+        name = self._name(provider, api_base)
+        if not name or (name.startswith(_PROVIDER) and self.variable(provider)):
+            return None
+        said = f"API key of {tell_key_owner(name)}"
+        return await self.store.find(name, lambda key: self.learn(said, key), environ={}) or None
+
+    def variable(self, provider: str) -> str:
+        """The variable of the environment that has this provider's key, "" if none has."""
+        return next((name for name in variables_of(provider) if self._environ.get(name, "").strip()), "")
+
+    def places(self) -> dict[str, CredentialPlace]:
+        """Where keys are kept, by the name of the provider or the address of the server; no keyring is asked."""
+        return {
+            name.removeprefix(_PROVIDER).removeprefix(_SERVER): place
+            for name, place in self.store.places().items()
+            if name.startswith((_PROVIDER, _SERVER))
+        }
+
+    async def keep(self, provider: str, api_base: str, key: str) -> str:
+        """Keep it in the keyring, else in the file: whoever asks has said so to the person. Where it is, in words."""
+        name = self._name(provider, api_base) or credential_of(api_base or provider)
+        self.learn(f"API key of {tell_key_owner(name)}", key)
+        if not await self.store.keep(name, key):
+            return "in the keyring"
+        self.store.keep_in_file(name, key)
+        return f"in {self.store.path}, readable by you only"
+
+    def _name(self, provider: str, api_base: str) -> str:
+        """What the key is kept as; "" where the environment leads to a server that we keep nothing for."""
+        hosted = find_hosted(provider)
+        elsewhere = hosted.base_variables if hosted is not None else ()
+        base = api_base or next((there for one in elsewhere if (there := self._environ.get(one, "").strip())), "")
+        if not base:
+            return f"{_PROVIDER}{provider}"
+        try:
+            return credential_of(base)
+        except SettingsError:
+            return ""
+
+
+def model_keys(environ: Mapping[str, str], learn: LearnSecret = lambda name, key: None) -> ModelKeys:
+    """The keys of whoever runs this."""
+    return ModelKeys(credential_store(environ), environ, learn)
+
+
+def credential_of(whose: str) -> str:
+    """The name that a key is kept under: that of a provider, or an address. SettingsError if it is no address."""
+    if "://" not in whose:
+        return f"{_PROVIDER}{whose}"
+    if (hosted := provider_at(whose)) is not None:
+        return f"{_PROVIDER}{hosted.name}"
+    try:
+        parts = urlsplit(whose)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        parts, port = urlsplit(""), ""
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SettingsError("That is no address of a server.", hint="Say https://HOST/v1.")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    path = parts.path.rstrip("/").removesuffix("/chat/completions")
+    return f"{_SERVER}{parts.scheme}://{host}{port}{path}"
+
+
+def tell_key_owner(name: str) -> str:
+    """Whose key it is that is kept under this name, in words."""
+    if name.startswith(_SERVER):
+        return name.removeprefix(_SERVER)
+    return provider_title(name.removeprefix(_PROVIDER))
+
+
+def masked_key(key: str) -> str:
+    """A key as it may be shown: its last four characters where it has many more."""
+    return f"…{key[-4:]}" if len(key) >= 20 else "…"
