@@ -46,7 +46,7 @@ def find_opening(resume: str | None, cwd: str, elsewhere: Elsewhere | None) -> O
             live.require_attachable()
             return Opening(session_id, live)
         try:
-            Claims.beside(store.path).require_free(session_id, 0 if live is not None else CLAIM_PATIENCE)
+            Claims.for_database(store.path).require_free(session_id, 0 if live is not None else CLAIM_PATIENCE)
         except SessionOpenElsewhere as error:
             title = store.record(session_id).title
             match elsewhere or _ask(session_id, title, can_take_over=live is not None):
@@ -69,7 +69,7 @@ def stored_session(resume: str, elsewhere: Elsewhere | None) -> str | None:
     with closing(Store(private_dir(data_dir()) / "sessions.db")) as store:
         session_id = _find(store, resume)
         try:
-            Claims.beside(store.path).require_free(session_id)
+            Claims.for_database(store.path).require_free(session_id)
         except SessionOpenElsewhere as error:
             match elsewhere:
                 case "new":

@@ -38,7 +38,7 @@ class GalleryApp(App[None]):
         timeline.focus()
         timeline.call_after_refresh(timeline.action_go, "start")
 
-    def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
+    def on_timeline_action_requested(self, event: Timeline.ActionRequested) -> None:
         """Nothing is done here; the key is heard."""
         self.notify(f"{event.wish}: {event.block.id}", markup=False)
 

@@ -80,7 +80,7 @@ class ApprovalPanel(Widget, can_focus=True):
         full: bool
 
     @dataclass
-    class WrittenOn(Message):
+    class PromptTyped(Message):
         """Text for the prompt that arrived here; `ERASE` is a Backspace."""
 
         text: str
@@ -226,7 +226,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self._said = BY_NUMBER if self.stage == "scope" and fate.does != "write" else fate.why
         if fate.does == "write":
             self.arming.show()  # somebody is writing a sentence: its next letter must not decide
-            self.post_message(self.WrittenOn(fate.text))
+            self.post_message(self.PromptTyped(fate.text))
         if fate.does != "act":
             event.stop()
             event.prevent_default()
@@ -237,7 +237,7 @@ class ApprovalPanel(Widget, can_focus=True):
         if self.stage in ("question", "scope"):
             event.stop()
             self.arming.show()
-            self.post_message(self.WrittenOn(event.text, pasted=True))
+            self.post_message(self.PromptTyped(event.text, pasted=True))
 
     @on(Show)
     @on(Hide)

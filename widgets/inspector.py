@@ -1,6 +1,6 @@
 """The panel of variables: what the last run did to them, what they are, and a longer look at one of them.
 
-It shows what it is given and asks for the rest: by `PeekRequested` for a longer look, by `Closed` to go away.
+It shows what it is given and asks for the rest: by `PeekRequested` for a longer look, by `CloseRequested` to go away.
 The filter has the focus and arrows go through the rows all the same; Tab goes into the longer look, to scroll it.
 """
 
@@ -88,7 +88,7 @@ class Inspector(Vertical):
         anew: bool = False
         """The person asked now, and did not before."""
 
-    class Closed(Message):
+    class CloseRequested(Message):
         """The panel is not wanted any more."""
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -172,7 +172,7 @@ class Inspector(Vertical):
     def action_step_back(self) -> None:
         """Out of the longer look, of the filter, or of the panel."""
         if not self.step_back():
-            self.post_message(self.Closed())
+            self.post_message(self.CloseRequested())
 
     def step_back(self) -> bool:
         """One level back inside the panel; False if it is at its first one."""

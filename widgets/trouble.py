@@ -50,13 +50,13 @@ class TroubleRow(Widget, can_focus=True):
     """
 
     @dataclass
-    class Chosen(Message):
+    class CommandChosen(Message):
         """What the person wants to be done."""
 
         what: Literal["retry", "model", "close"]
 
     @dataclass
-    class WrittenOn(Message):
+    class PromptTyped(Message):
         """The beginning of a prompt."""
 
         text: str
@@ -113,7 +113,7 @@ class TroubleRow(Widget, can_focus=True):
         self._done, self._error = self._error.id, None
         self.display = False
         self._show()
-        self.post_message(self.Chosen(what))
+        self.post_message(self.CommandChosen(what))
 
     def action_show_details(self) -> None:
         """What the server said, or no more of it."""
@@ -127,12 +127,12 @@ class TroubleRow(Widget, can_focus=True):
         if event.is_printable and event.character is not None and not event.key.startswith("alt+"):
             event.stop()
             event.prevent_default()
-            self.post_message(self.WrittenOn(event.character))
+            self.post_message(self.PromptTyped(event.character))
 
     def on_paste(self, event: Paste) -> None:
         """A paste is for the prompt."""
         event.stop()
-        self.post_message(self.WrittenOn(event.text))
+        self.post_message(self.PromptTyped(event.text))
 
     def on_focus(self, event: Focus) -> None:
         self._show()

@@ -39,7 +39,7 @@ class Welcome(Vertical):
     """
 
     @dataclass
-    class Chosen(Message):
+    class ExampleChosen(Message):
         """This prompt would do."""
 
         prompt: str
@@ -74,7 +74,7 @@ class Welcome(Vertical):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Up to the screen."""
         event.stop()
-        self.post_message(self.Chosen(self._prompts[event.option_index]))
+        self.post_message(self.ExampleChosen(self._prompts[event.option_index]))
 
 
 def _first_words(*, asks: bool) -> str:

@@ -388,6 +388,6 @@ class Bridge:
         self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
 
     def _show_status(self) -> None:
-        known = self.transcript, self._settings, self.kernels, self._watch.present
+        known = self.transcript, self._settings, self.kernels, self._watch.shown_activity
         status = current_status(*known, fails=self._sandbox_fails, recorded=self._recorded)
         self._view.show_status(status, self._queued)

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
@@ -65,7 +66,7 @@ Connect = Callable[[], Awaitable[EngineClient]]
 """Starts an engine and speaks to it; raises OiTuiError (or EngineLost) where that fails."""
 
 
-class StreamClient:
+class StreamClient(ABC):
     """An engine at the other end of a connected socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -78,7 +79,7 @@ class StreamClient:
     async def send(self, verb: AnyVerb) -> None:
         if self._writer.is_closing():
             raise EngineLost(await self._obituary())
-        self._is_left |= isinstance(verb, Detach)  # should we have to go before the answer, it is not told to end
+        self._is_left |= isinstance(verb, Detach)  # if we go before the answer, it keeps running
         try:
             self._writer.write(encode_message(verb))
             await self._writer.drain()
@@ -124,13 +125,13 @@ class StreamClient:
         with contextlib.suppress(ConnectionError):
             await self._writer.wait_closed()
 
+    @abstractmethod
     async def _end(self) -> None:
-        """Until the engine has ended, for `CLOSE_TIMEOUT`; then it is killed."""
-        raise NotImplementedError
+        """Wait until the engine has ended, for `CLOSE_TIMEOUT`; then kill it."""
 
+    @abstractmethod
     async def _obituary(self) -> str:
         """How the engine ended, in plain words."""
-        raise NotImplementedError
 
 
 class ProcessClient(StreamClient):

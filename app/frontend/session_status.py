@@ -104,7 +104,7 @@ class ActivityWatch:
             self.now = Activity(word=word, since=self._clock() if word else None)
 
     @property
-    def present(self) -> Activity:
+    def shown_activity(self) -> Activity:
         """What the line shows: a prompt waiting for a starting engine counts as activity."""
         if self._sent is not None and self.now.word in ("", STARTING):
             return Activity(word=LOADING, since=self._sent)

@@ -89,7 +89,7 @@ class Bottom(Vertical):
         if self._trouble is not None:
             self._trouble.offer(transcript.blocks if at_rest else (), take_keys=free)
 
-    def on_trouble_row_chosen(self, event: "TroubleRow.Chosen") -> None:
+    def on_trouble_row_command_chosen(self, event: "TroubleRow.CommandChosen") -> None:
         """What helps against the error that ended the turn."""
         event.stop()
         self.query_one(PromptArea).focus()
@@ -98,7 +98,7 @@ class Bottom(Vertical):
         elif event.what == "model":
             self._bridge.send(FindModels())
 
-    def on_trouble_row_written_on(self, event: "TroubleRow.WrittenOn") -> None:
+    def on_trouble_row_prompt_typed(self, event: "TroubleRow.PromptTyped") -> None:
         """The first letter of a prompt goes into it."""
         event.stop()
         area = self.query_one(PromptArea)
@@ -150,7 +150,7 @@ class Bottom(Vertical):
         )
         self._bring_up("composer")
 
-    def on_approval_panel_written_on(self, event: "ApprovalPanel.WrittenOn") -> None:
+    def on_approval_panel_prompt_typed(self, event: "ApprovalPanel.PromptTyped") -> None:
         """Text meant for the prompt goes there."""
         event.stop()
         area = self.query_one(PromptArea)

@@ -306,7 +306,7 @@ class ChatScreen(Screen[None]):
         """Do what a slash command says."""
         await self.desk.run_command(typed)
 
-    def on_welcome_chosen(self, event: Welcome.Chosen) -> None:
+    def on_welcome_example_chosen(self, event: Welcome.ExampleChosen) -> None:
         """An example to begin with; the person sends it."""
         event.stop()
         area = self.query_one(PromptArea)

@@ -103,7 +103,7 @@ class GuideScreen(ModalScreen[None]):
         event.stop()
         self._open_topic(self._shown[event.option_index])
 
-    def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
+    def on_timeline_action_requested(self, event: Timeline.ActionRequested) -> None:
         """Nothing is done with pages but reading."""
         event.stop()
 

@@ -120,7 +120,7 @@ class SessionsPanel(Vertical):
 
     # -- messages ----------------------------------------------------------------------------------------------
 
-    def on_panel_closed(self, event: Panel.Closed) -> None:
+    def on_panel_close_requested(self, event: Panel.CloseRequested) -> None:
         """Back to what one did before."""
         event.stop()
         self.close()
@@ -131,8 +131,8 @@ class SessionsPanel(Vertical):
         self._bridge.send(FindSessions(query=event.query, archived=event.archived))
 
     @on(Panel.Listed)
-    @on(SessionRows.Moved)
-    def _follow_cursor(self, event: Panel.Listed | SessionRows.Moved) -> None:
+    @on(SessionRows.CursorMoved)
+    def _follow_cursor(self, event: Panel.Listed | SessionRows.CursorMoved) -> None:
         """What is looked at is what is under the cursor."""
         event.stop()
         if self._panel.looking:
@@ -143,12 +143,12 @@ class SessionsPanel(Vertical):
         event.stop()
         self._preview.scroll_half(event.step)
 
-    def on_panel_wanted(self, event: Panel.Wanted) -> None:
+    def on_panel_action_requested(self, event: Panel.ActionRequested) -> None:
         """Run an action; one that asks first must not block messages."""
         event.stop()
         self.run_worker(self._do(event), group="sessions", exclusive=False)
 
-    async def _do(self, wanted: Panel.Wanted) -> None:
+    async def _do(self, wanted: Panel.ActionRequested) -> None:
         if self.app.screen is not self.screen:
             return  # a key that was pressed twice, before what it brings up was there
         record = wanted.record

@@ -101,7 +101,7 @@ class TimelinePane(Vertical):
 
     # -- messages of the timeline ------------------------------------------------------------------------------
 
-    def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
+    def on_timeline_action_requested(self, event: Timeline.ActionRequested) -> None:
         """Run an action on a block; the timeline stays responsive."""
         event.stop()
         self.run_worker(self._actions.do(event.wish, event.block), group="block", exclusive=False)

@@ -34,7 +34,7 @@ class VariablesPanel(Inspector):
         else:
             self.focus_filter()
 
-    @on(Inspector.Closed)
+    @on(Inspector.CloseRequested)
     def close(self) -> None:
         """Put it away, back to what one did before."""
         self.display = False

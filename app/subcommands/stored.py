@@ -34,7 +34,7 @@ def claim_all(store: "Store", records: "Sequence[SessionRecord]") -> "Iterator[N
     """Nobody has one of them open meanwhile; StoreError if somebody does."""
     from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Claims
 
-    claims = Claims.beside(store.path)
+    claims = Claims.for_database(store.path)
     try:
         for record in records:
             claims.take(record.id, CLAIM_PATIENCE)

@@ -13,7 +13,7 @@ from oi_tui.app.terminal.echo import echo
 
 @click.command()
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--look", is_flag=True, help="Read-only: code can read but not write; folder settings are ignored.")
+@click.option("--look", is_flag=True, help="Read-only: code can read, not write; folder settings are ignored.")
 @click.option(
     "--without-sandbox", is_flag=True, help="Trust it, without a sandbox: code there has your full permissions."
 )

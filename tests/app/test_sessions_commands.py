@@ -238,7 +238,7 @@ def test_a_session_that_is_open_elsewhere_is_forked_looked_at_or_left_as_the_fla
     monkeypatch.setenv("XDG_DATA_HOME", str(home.parent))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert find_opening("aaa1", "/", None) == Opening("aaa1")
-    claims = Claims.beside(home / "sessions.db")
+    claims = Claims.for_database(home / "sessions.db")
     claims.take("aaa1")
     monkeypatch.setattr("oi_tui.app.resuming.CLAIM_PATIENCE", 0)
     try:

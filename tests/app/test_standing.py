@@ -55,16 +55,16 @@ def test_the_time_of_an_activity_begins_with_it_and_a_retry_has_a_moment_to_come
     now = [10.0]
     watch = ActivityWatch(lambda: now[0])
     watch.note_prompt()
-    assert watch.present == Activity(word="loading", since=10.0)  # the engine is still starting
+    assert watch.shown_activity == Activity(word="loading", since=10.0)  # the engine is still starting
     watch.follow(TurnStarted(block_id="u", text="go"), turn_open=True)
     watch.follow(StepStarted(number=1), turn_open=True)
-    assert watch.present == Activity(word="thinking", since=10.0)
+    assert watch.shown_activity == Activity(word="thinking", since=10.0)
     now[0] = 12.0
     watch.follow(RetryScheduled(delay=4.0, why="rate limit", attempt=1, attempts=3), turn_open=True)
-    assert watch.present == Activity(word="rate limit, retry 1 of 3", since=12.0, due=16.0)
+    assert watch.shown_activity == Activity(word="rate limit, retry 1 of 3", since=12.0, due=16.0)
     watch.follow(ProseStarted(block_id="p"), turn_open=True)
     now[0] = 15.0
     watch.follow(ProseStarted(block_id="q"), turn_open=True)
-    assert watch.present == Activity(word="writing", since=12.0)
+    assert watch.shown_activity == Activity(word="writing", since=12.0)
     watch.follow(TurnEnded(reason="done"), turn_open=False)
-    assert watch.present == Activity()
+    assert watch.shown_activity == Activity()

@@ -117,7 +117,7 @@ def test_a_write_that_was_interrupted_is_said_and_is_no_forgery(tmp_path: Path) 
     path.write_bytes(path.read_bytes()[:-20])
     heads = LogLines(b"")
     torn = verify_session(NAME, path.read_bytes(), heads)
-    assert [(f.line, f.kind, f.innocent) for f in torn.findings] == [(LINES, "interrupted write", True)]
+    assert [(f.line, f.kind, f.is_benign) for f in torn.findings] == [(LINES, "interrupted write", True)]
     assert torn.intact
     again = AuditLog(tmp_path, NAME)
     again.add(notices(1))

@@ -95,7 +95,7 @@ class House:
     @property
     def current(self) -> OpenSession:
         """The session of its engine."""
-        return narrow(narrow(self.exchange._engine, Engine).current, OpenSession)
+        return narrow(narrow(self.exchange._engine, Engine).current_session, OpenSession)
 
     async def begin(self) -> Front:
         ours, theirs = socket.socketpair()

@@ -83,7 +83,7 @@ class Stand(App[None]):
     def on_inspector_peek_requested(self, message: Inspector.PeekRequested) -> None:
         self.asked.append(message.name)
 
-    def on_inspector_closed(self) -> None:
+    def on_inspector_close_requested(self) -> None:
         self.asked.append("closed")
 
 

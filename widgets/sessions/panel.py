@@ -1,7 +1,7 @@
 """The panel of past sessions: a filter, the list, and what its keys do.
 
-It shows what it is given and asks for the rest: by `Searched` for what a text contains, by `Wanted` for something to
-be done with a session. Typing filters titles at once; what the engine finds in texts comes below as it arrives.
+It shows what it is given and asks for the rest: by `Searched` for what a text contains, by `ActionRequested` for an
+action on a session. Typing filters titles at once; what the engine finds in texts comes below as it arrives.
 """
 
 import time
@@ -69,7 +69,7 @@ class Panel(Vertical):
     """
 
     @dataclass
-    class Wanted(Message):
+    class ActionRequested(Message):
         """An action on this session was requested."""
 
         wish: SessionAction
@@ -90,7 +90,7 @@ class Panel(Vertical):
     class Listed(Message):
         """The rows were made anew: another session may be under the cursor."""
 
-    class Closed(Message):
+    class CloseRequested(Message):
         """The panel is not wanted any more."""
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time, home: str = "") -> None:
@@ -213,7 +213,7 @@ class Panel(Vertical):
         elif self.shows_archive:
             self.toggle_archive()
         else:
-            self.post_message(self.Closed())
+            self.post_message(self.CloseRequested())
 
     def toggle_archive(self) -> None:
         """Those that were put away, or the others."""
@@ -234,11 +234,11 @@ class Panel(Vertical):
         self._ask_soon()
 
     @on(Input.Submitted)
-    @on(SessionRows.Wanted)
-    def _obey(self, event: Input.Submitted | SessionRows.Wanted) -> None:
+    @on(SessionRows.ActionRequested)
+    def _obey(self, event: Input.Submitted | SessionRows.ActionRequested) -> None:
         """A key of the list, or Enter in the filter, which opens what is under the cursor."""
         event.stop()
-        self._want(event.wish if isinstance(event, SessionRows.Wanted) else "open")
+        self._want(event.wish if isinstance(event, SessionRows.ActionRequested) else "open")
 
     @on(DescendantFocus)
     @on(DescendantBlur)
@@ -255,11 +255,11 @@ class Panel(Vertical):
             case "archived":
                 self.toggle_archive()
             case "undo" | "new":
-                self.post_message(self.Wanted(wish, None))
+                self.post_message(self.ActionRequested(wish, None))
             case _ if (record := self.record) is not None:
                 entry = self.rows.entry
                 found = (entry.hit.block_id, matched_text(entry.hit)) if isinstance(entry, HitEntry) else ("", "")
-                self.post_message(self.Wanted(wish, record, *found))
+                self.post_message(self.ActionRequested(wish, record, *found))
             case _:
                 pass  # nothing is under the cursor
 

@@ -70,7 +70,7 @@ class Preview(Vertical):
         """Half a page down or up."""
         self.timeline.action_go("half", step)
 
-    def on_timeline_wanted(self, event: Timeline.Wanted) -> None:
+    def on_timeline_action_requested(self, event: Timeline.ActionRequested) -> None:
         """Nothing is done with blocks here."""
         event.stop()
 

@@ -65,12 +65,12 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"sessionrows--here"}
 
     @dataclass
-    class Wanted(Message):
+    class ActionRequested(Message):
         """The person wants something done with what is under the cursor."""
 
         wish: SessionAction
 
-    class Moved(Message):
+    class CursorMoved(Message):
         """The cursor is elsewhere."""
 
     @dataclass
@@ -215,7 +215,7 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_want(self, wish: SessionAction) -> None:
         """Request an action on the session under the cursor."""
-        self.post_message(self.Wanted(wish))
+        self.post_message(self.ActionRequested(wish))
 
     def action_look_half(self, step: int) -> None:
         """Half a page of what is looked at."""
@@ -228,7 +228,7 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
         self._repaint(before)
         self._repaint(number)
         self._bring_into_view()
-        self.post_message(self.Moved())
+        self.post_message(self.CursorMoved())
 
     def _bring_into_view(self) -> None:
         """The entry under the cursor, and above the first one its day."""

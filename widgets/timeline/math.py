@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.math_atoms import atom, flat, fraction, root, whole, with_accent, with_script
-from oi_tui.widgets.timeline.math_boxes import Atom, MathBox, TooLarge, beside, bracket, matrix, row_of
+from oi_tui.widgets.timeline.math_boxes import Atom, MathBox, TooLarge, bracket, join_side_by_side, matrix, row_of
 from oi_tui.widgets.timeline.math_symbols import (
     SymbolClass,
     in_alphabet,
@@ -276,7 +276,9 @@ class _Reader:
                 yield fraction(self._argument(), self._argument())
             case _ if name in _BINOMIALS:
                 above, below = row_of(self._argument()), row_of(self._argument())
-                yield Atom(beside([MathBox(("(",)), above, MathBox((" choose ",)), below, MathBox((")",))]), "inner")
+                yield Atom(
+                    join_side_by_side([MathBox(("(",)), above, MathBox((" choose ",)), below, MathBox((")",))]), "inner"
+                )
             case "sqrt":
                 yield root(self._raw("]").strip() if self._peek() == "[" else "", self._argument())
             case "begin":
@@ -294,7 +296,7 @@ class _Reader:
             case "boxed":
                 yield Atom(bracket(row_of(self._argument()), "[", "]"))
             case "pmod":
-                yield Atom(beside([MathBox(("(mod ",)), row_of(self._argument()), MathBox((")",))]), "inner")
+                yield Atom(join_side_by_side([MathBox(("(mod ",)), row_of(self._argument()), MathBox((")",))]), "inner")
             case "tag":
                 yield Atom(MathBox((f"   ({self._raw()})",)))
             case "textcolor" | "colorbox":

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from oi_tui.widgets.timeline.math_boxes import Atom, MathBox, beside, row_of
+from oi_tui.widgets.timeline.math_boxes import Atom, MathBox, join_side_by_side, row_of
 from oi_tui.widgets.timeline.math_symbols import ACCENTS, VULGAR, symbol_class, to_subscript, to_superscript
 
 MOST_MARKED = 8
@@ -62,7 +62,7 @@ def with_script(base: Atom, mark: str, script: Sequence[Atom]) -> Atom:
     if height == 1 and not base.single and " " in base.text.strip():
         return Atom(MathBox((f"({base.text}){shown}",)), base.kind)
     place = line if mark == "^" else line - height + 1
-    box = beside([base.box, MathBox((shown,), place if height > 1 else 0)])
+    box = join_side_by_side([base.box, MathBox((shown,), place if height > 1 else 0)])
     return Atom(box, base.kind, base.single)
 
 

@@ -43,7 +43,7 @@ class Atom:
         return self.box.rows[self.box.base]
 
 
-def beside(boxes: Sequence[MathBox]) -> MathBox:
+def join_side_by_side(boxes: Sequence[MathBox]) -> MathBox:
     """Boxes in a row, on one base line."""
     if all(len(box.rows) == 1 for box in boxes):
         return MathBox(("".join(box.rows[0] for box in boxes),))
@@ -76,7 +76,7 @@ def row_of(atoms: Sequence[Atom], *, spaced: bool = True) -> MathBox:
             boxes.append(MathBox((" ",)))
         boxes.append(atom.box)
         before = "open" if kind != atom.kind else kind  # a sign stands close to what it belongs to
-    return beside(boxes)
+    return join_side_by_side(boxes)
 
 
 def _needs_space(left: SymbolClass, right: SymbolClass) -> bool:
@@ -111,7 +111,7 @@ def matrix(rows: Sequence[Sequence[MathBox]], aligned: str, gap: int = 2) -> Mat
                 close = side == "l" and aligned[(column - 1) % len(aligned)] == "r"
                 cells.append(MathBox((" " * (1 if close else gap),)))
             cells.append(_set(row[column] if column < len(row) else MathBox(), width, side))
-        lines += beside(cells).rows if cells else ("",)
+        lines += join_side_by_side(cells).rows if cells else ("",)
     return MathBox(tuple(lines) or ("",), max(0, len(lines) - 1) // 2)
 
 
@@ -119,7 +119,7 @@ def bracket(box: MathBox, left: str, right: str) -> MathBox:
     """A box between parentheses, brackets, braces or bars as high as it is; "" is none."""
     height = len(box.rows)
     sides = [MathBox(_side(mark, height), box.base) for mark in (left, right)]
-    return beside([sides[0], box, sides[1]])
+    return join_side_by_side([sides[0], box, sides[1]])
 
 
 _TALL = {

@@ -137,7 +137,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     """Rows of all blocks, partly estimated."""
 
     @dataclass
-    class Wanted(Message):
+    class ActionRequested(Message):
         """The person wants something of a block."""
 
         wish: BlockAction
@@ -372,7 +372,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     def action_ask(self, wish: BlockAction) -> None:
         """Ask for something to be done with the block."""
         if self.cursor is not None:
-            self.post_message(self.Wanted(wish, self._view.blocks[self.cursor]))
+            self.post_message(self.ActionRequested(wish, self._view.blocks[self.cursor]))
 
     def action_display(self, change: DisplayChange, step: int = 1) -> None:
         """Show more or less of the block, or another part of what is too wide."""

@@ -32,7 +32,7 @@ runs in the foreground of a shell. After `restart` the kernel's state is lost; `
 
 
 class RunRequest(NamedTuple):
-    """What is to run, and where what comes of it goes."""
+    """The code to run, and the destination of its events."""
 
     source: str
     block_id: str
@@ -73,7 +73,7 @@ def in_block(event: AnyEvent, block_id: str) -> AnyEvent:
 
 
 class ServerFile(Value, frozen=True, kw_only=True):
-    """A file as it is on the server."""
+    """A file on the server."""
 
     path: str
     """Relative to the folder where the server's files begin, which is where its kernels start."""
@@ -91,7 +91,7 @@ class Runner(Protocol):
 
     @property
     def place(self) -> str:
-        """What it runs in, as the person is told: "Python 3.12.4 in .venv"; "" if there is nothing to tell."""
+        """Where it runs, as shown to the user: "Python 3.12.4 in .venv"; "" if there is nothing to show."""
         ...
 
     @property
@@ -161,7 +161,8 @@ class Kernel(Runner, Protocol):
 
 
 ComeBack = Literal["back", "runs", "gone"]
-"""The kernel is there with its variables; it is, and what ran when we left goes on, or has ended since; it is gone."""
+"""Whether the kernel still exists with its variables; it does, and the run in progress when we left continues or has
+ended; it is gone."""
 
 
 class RejoinableKernel(Kernel, Protocol):
@@ -173,7 +174,7 @@ class RejoinableKernel(Kernel, Protocol):
         ...
 
     async def rejoin(self, emit: Emit) -> RunResult:
-        """Follow the run that went on without us to its end, as `run` does."""
+        """Follow a run that continued without us to its end, as `run` does."""
         ...
 
 
@@ -213,7 +214,7 @@ class KernelSource(Protocol):
         ...
 
     async def look_around(self) -> None:
-        """Find out which languages there are, where that has to be asked for; KernelError if nobody answers."""
+        """Find out which languages there are, if that needs a request; KernelError if nobody answers."""
         ...
 
     def left_alive(self) -> tuple[RejoinableKernel, ...]:
@@ -221,7 +222,7 @@ class KernelSource(Protocol):
         ...
 
     def hand_over(self, session_id: str, heir: str) -> None:
-        """Another session goes on in these kernels."""
+        """Another session takes over these kernels."""
         ...
 
     async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:

@@ -70,14 +70,14 @@ class Channels:
     def prepare(
         self, channel: Channel, kind: str, content: MessageContent, mark: str = ""
     ) -> tuple[str, Callable[[], None]]:
-        """A message's id, and what sends it: the id has to be known before an answer can come."""
+        """A message's id, and a function that sends it: the caller must know the id before an answer can arrive."""
         session = self._client.session
         message = session.msg(kind, content)
         socket = self._socket(channel)
 
         def send() -> None:
-            # Not by the channel: it sends past the asyncio socket, which then may miss, for good, that an answer
-            # came at this moment.
+            # Not through the channel: it sends past the asyncio socket, which then may permanently miss an answer that
+            # arrives at this moment.
             sent = socket.send_multipart(session.serialize(message))
             if sent.done():
                 sent.result()
@@ -122,7 +122,8 @@ class Channels:
             await asyncio.sleep(0)  # a socket that is never empty would not let anyone else run
 
     async def read(self, parts: list[bytes], size: int) -> dict[str, Any] | None:
-        """The message of so many bytes, or None if it makes no sense. Of one that is too large, parts may be empty."""
+        """The parsed message, or None if it is malformed. `size` is in bytes; parts of a message that is too large may
+        be empty."""
         if size > FRAME_LIMIT:
             return _oversized_message(parts, size)
         try:
@@ -150,7 +151,7 @@ class Channels:
 
 
 def _oversized_message(parts: list[bytes], size: int) -> dict[str, Any] | None:
-    """What stands for a message that is too large: whose it was, as far as it says so, and how large."""
+    """The replacement for a message that is too large: its parent, as far as known, and its size."""
     try:
         header = parts[parts.index(DELIMITER) + 3]
         parent = json.loads(header) if len(header) <= HEADER_LIMIT else None

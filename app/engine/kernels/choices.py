@@ -27,13 +27,13 @@ from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.engine.kernels.remote.site import open_site
 
 ASKING = 60.0
-"""Seconds until a server has said what it has: a keyring may have to be unlocked, a server be started over ssh."""
+"""Seconds for a server to answer: a keyring may need unlocking, a server may have to start over ssh."""
 
 OURS = "oi-tui"
 """What the Python of oi-tui is called."""
 
 MOST_TOLD = 100
-"""Kernelspecs of a server that are told."""
+"""Kernelspecs of a server that are listed."""
 
 _SPEC_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 """What Jupyter itself allows; a server may say anything."""
@@ -56,8 +56,8 @@ def find_choices(launch: Launch, server: KnownServer | None, specs: Mapping[str,
 async def ask_server(
     launch: Launch, name: str, *, ours: Set[str] = frozenset(), patience: float = ASKING
 ) -> list[KernelChoice]:
-    """What this known server can start, and what runs there, of which `ours` are the ids of kernels that sessions of
-    ours started; KernelError or SettingsError if it does not say so in time. It is not started for that."""
+    """What this known server can start, and its running kernels; `ours` are the ids of kernels that our sessions
+    started. KernelError or SettingsError if it does not answer in time. It is not started for that."""
     server = await asyncio.to_thread(known_servers().find, name)
     try:
         async with asyncio.timeout(patience), open_site(server, launch, starts=False) as site:

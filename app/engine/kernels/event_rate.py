@@ -1,10 +1,10 @@
-"""How often something may be told as it comes, before it has to wait for what is newer and takes its place."""
+"""How often an event may be sent at once, before it waits for a newer one to replace it."""
 
 from collections.abc import Callable
 
 
 class EventRate:
-    """A number of events at once, and so many more in each second."""
+    """A burst of events, and then this many a second."""
 
     def __init__(self, burst: int, per_second: float, clock: Callable[[], float]) -> None:
         self.is_exceeded = False

@@ -1,10 +1,10 @@
 """Runs inside a Python kernel, once, before the first cell: never imported by us, only sent as text.
 
-The kernel executes it silently in a namespace of its own, so nothing of it is seen by the person's code. It
-keeps line numbers as they are shown, reports the line that runs, and bounds what a flood of output
-may take. Each part stands alone: an ipykernel that is built otherwise does without that part.
+The kernel executes it silently in a namespace of its own, so the user's code sees nothing of it. It keeps line numbers
+as shown, reports the line that runs, and limits a flood of output. The parts are independent: an ipykernel with other
+internals lacks only the affected part.
 
-No first-party import may stand here, nothing may be left in the user namespace.
+No first-party imports. Leave nothing in the user namespace.
 """
 
 import contextlib
@@ -286,7 +286,7 @@ def cut_stacks(shell: Any) -> None:
         stands_for = RepeatedFrames.__new__(RepeatedFrames)
         return FrameInfo(f"{frames:,} frames are left out", "", 0, None, None, sd=stands_for)
 
-    gap(0)  # raises here, not where an error is to be shown
+    gap(0)  # raises here, not where an error is shown
     formatter.get_records = ends
 
 

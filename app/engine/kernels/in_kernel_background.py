@@ -4,7 +4,7 @@ ipykernel knows for asyncio tasks which cell started them. What threads and subp
 cell runs at that moment. Here it goes to the cell that started the thread, gave the task to a pool, or left the
 subprocess running.
 
-No first-party import may stand here, nothing may be left in the user namespace.
+No first-party imports. Leave nothing in the user namespace.
 """
 
 import codecs
@@ -81,7 +81,7 @@ def own_tasks(shell: Any) -> None:
 
 
 def own_processes(shell: Any) -> None:
-    """A subprocess that goes on after its cell keeps the pipe of that cell; the cells after it get another one."""
+    """A subprocess that outlives its cell keeps the pipe of that cell; later cells get another one."""
     streams = [stream for stream in (sys.stdout, sys.stderr) if getattr(stream, "_fid", None) is not None]
     reader = PipeReader()
     for stream in streams:

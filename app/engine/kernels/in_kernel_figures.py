@@ -12,7 +12,7 @@ y-tick, legend, note; a y-label has the box of its axes too (`axes`). `stretch` 
 nothing. `table` is as in `in_kernel_tables.py`, or absent. The figure stays as it is: it was drawn for the picture
 before it is asked.
 
-No first-party import may stand here, nothing may be left in the user namespace.
+No first-party imports. Leave nothing in the user namespace.
 """
 
 import contextlib
@@ -231,7 +231,7 @@ def name_of(artist: Any) -> str:
 
 
 def as_label(value: Any, axis: Any) -> Any:
-    """A date or a category as it was given, a number with the digits that matter."""
+    """A date or a category verbatim, a number with its significant digits."""
     if isinstance(value, str):
         return value
     converter = type(axis.get_converter() if hasattr(axis, "get_converter") else axis.converter).__name__

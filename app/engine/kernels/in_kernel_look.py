@@ -1,10 +1,10 @@
-"""Runs inside a Python kernel, before `in_kernel_variables.py`: what can be told of a value without asking it.
+"""Runs inside a Python kernel, before `in_kernel_variables.py`: a value, described without running its code.
 
 Looking must neither run the person's code nor take long. So no method of a type that we do not know is called
 (`repr`, `len`, `==`, `hash` and attributes may all be somebody's code); builtin types are asked through their
 own unbound methods, numpy and pandas only for what is cheap there.
 
-No first-party import may stand here, nothing may be left in the user namespace.
+No first-party imports. Leave nothing in the user namespace.
 """
 
 import datetime
@@ -51,7 +51,7 @@ INDEXES = ("Index", "RangeIndex", "DatetimeIndex", "TimedeltaIndex", "PeriodInde
 
 
 class ValueLook(NamedTuple):
-    """What is told of a value."""
+    """The description of a value."""
 
     shape: str = ""
     size: int | None = None
@@ -324,7 +324,7 @@ def array_lines(value: Any) -> Iterator[str]:
 def aligned_table(
     heads: list[str], columns: list[list[Any]], index: Iterable[Any], shape: tuple[int, ...]
 ) -> Iterator[str]:
-    """A table, aligned; what it leaves out is said at its end."""
+    """A table, aligned; its end says how much it omits."""
     cells = [["", *(cut_to(PEEK // 3, label(name)) for name in index)]]
     for head, column in zip(heads, columns, strict=True):
         texts = [cut_to(PEEK // 3, item if type(item) is str else render_value(item, PEEK // 3)) for item in column]
@@ -343,7 +343,7 @@ def signature(function: Any) -> str:
 
 
 def label(name: Any) -> str:
-    """A heading: a text as it is, anything else as it is shown."""
+    """A heading: a text verbatim, anything else by its description."""
     return tidy(name[:PEEK]) if type(name) is str else tidy(render_value(name, PEEK))
 
 
@@ -353,7 +353,7 @@ def tidy(text: str) -> str:
 
 
 def cut_to(room: int, text: str) -> str:
-    """At most so many characters."""
+    """At most `most` characters."""
     return text if len(text) <= room else text[: room - 1] + "…"
 
 

@@ -1,10 +1,10 @@
 """Runs inside a Python kernel once somebody completes a name: never imported by us, only sent as text.
 
-It is executed with `in_kernel_look.py` before it, as one text. What is before the cursor is not evaluated: a path such
-as `shop.orders.` is followed through namespaces, instances and classes as they lie in memory. No property, no
-`__dir__`, no `__getattr__` of anybody runs.
+It is executed with `in_kernel_look.py` before it, as one text. The text before the cursor is not evaluated: a path such
+as `shop.orders.` is followed through namespaces, instances and classes in memory. No property, no `__dir__` and no
+`__getattr__` runs.
 
-No first-party import may stand here, nothing may be left in the user namespace.
+No first-party imports. Leave nothing in the user namespace.
 """
 
 import builtins
@@ -26,7 +26,7 @@ NAMES = 200
 """Names in an answer at most."""
 
 LOOKED_AT = 20_000
-"""Names that are held against what was typed."""
+"""Names compared with the typed text, at most."""
 
 LONGEST = 200
 """Characters of a name; longer ones are left out."""
@@ -67,7 +67,7 @@ class CodeNameFinder:
         }
 
     def _look(self, line: str) -> tuple[str, Iterator[tuple[Any, Any]]]:
-        """What was typed of the name, and all that it could be."""
+        """The typed part of the name, and its completions."""
         if match := IMPORT.match(line):
             return match[1], importable_names()
         if match := FROM.match(line):
@@ -88,7 +88,7 @@ class CodeNameFinder:
         yield from ((word, NOTHING) for word in keyword.kwlist)
 
     def _follow(self, path: str) -> Any:
-        """What a path leads to, NOTHING where that could only be known by running something."""
+        """The object at a path, NOTHING if finding it would run code."""
         first, *rest = path.split(".")
         value = dict.get(self._namespace, first, vars(builtins).get(first, NOTHING))
         for name in rest:
@@ -107,12 +107,12 @@ def own_space(kind: Any) -> Any:
 
 
 def is_class(value: Any) -> bool:
-    """Whether it is one, whatever it says of itself."""
+    """Whether it is one, whatever its class claims."""
     return any(base is type for base in lineage(type(value)))
 
 
 def is_module(value: Any) -> bool:
-    """Whether it is one, whatever it says of itself."""
+    """Whether it is one, whatever its class claims."""
     return any(base is types.ModuleType for base in lineage(type(value)))
 
 
@@ -156,7 +156,7 @@ def members(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def keys(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Texts that can stand in brackets behind a value."""
+    """Possible subscripts of a value."""
     if type(value) is dict:
         yield from ((name, entry) for name, entry in list(value.items()) if type(name) is str)
     elif value is not NOTHING and is_part("pandas", type(value), "DataFrame"):

@@ -1,11 +1,11 @@
 """Runs inside a Python kernel, after `in_kernel.py`: never imported by us, only sent as text.
 
-A data frame that is shown goes with a bounded picture of itself, so that a front end can draw a table that turns
-pages and knows its types: `{index, columns, head, tail, rows, width}`. `index` and `columns` are lists of
-`[name, type, whether it is a number]`, `head` and `tail` lists of rows of texts (index first), `rows` and `width` the
-size of the whole. Ten million rows cost what six hundred cost. `text/plain` stays what it was.
+A displayed data frame comes with a bounded copy, so that a front end can draw a table with pages and types: `{index,
+columns, head, tail, rows, width}`. `index` and `columns` are lists of `[name, type, whether it is a number]`, `head`
+and `tail` lists of rows of texts (index first), `rows` and `width` the size of the whole. Ten million rows cost what
+six hundred cost. `text/plain` stays what it was.
 
-No first-party import may stand here, nothing may be left in the user namespace.
+No first-party imports. Leave nothing in the user namespace.
 """
 
 import contextlib
@@ -177,7 +177,7 @@ def column_name(name: Any) -> str:
 
 
 def is_number(kind: Any) -> bool:
-    """Whether values of a pandas type stand at the right."""
+    """Whether values of a pandas type are right-aligned."""
     return getattr(kind, "kind", "") in "iufc" and getattr(kind, "kind", "") != ""
 
 
@@ -219,7 +219,7 @@ def floats(column: list[Any], digits: int, form: Callable[[float], str] | None) 
 
 
 def missing_text(value: Any) -> str:
-    """What is no number in a column of numbers."""
+    """The text of a non-number in a column of numbers."""
     if isinstance(value, numbers.Real):
         return "NaN" if math.isnan(value) else ("inf" if float(value) > 0 else "-inf")
     return cell_text(value)

@@ -1,9 +1,9 @@
 """Runs inside a Python kernel once somebody looks at its variables: never imported by us, only sent as text.
 
-It is executed with `in_kernel_look.py` before it, as one text. It answers two questions of ours on the shell
-channel, so only while nothing runs: which variables there are, and what one of them holds.
+It is executed with `in_kernel_look.py` before it, as one text. It answers two requests on the shell channel, so only
+while nothing runs: the variables, and the value of one of them.
 
-No first-party import may stand here, nothing may be left in the user namespace.
+No first-party imports. Leave nothing in the user namespace.
 """
 
 import itertools

@@ -42,7 +42,7 @@ FIFO_ROOM = 1_048_576
 """Bytes that one pipe can hold at most."""
 
 PATIENCE = 600.0
-"""Seconds without a word after which nobody is believed to come back: all of it ends."""
+"""Seconds of silence after which nobody is expected to reconnect: everything ends."""
 
 
 class TerminalAgent:
@@ -62,7 +62,7 @@ class TerminalAgent:
         """Our own writing ends of the outputs of the run."""
         self._source = b""
         self._number = 0
-        """Of the run that goes on, 0 without one."""
+        """Of the current run, 0 without one."""
         self._press: CtrlC | None = None
         self._next_look = 0.0
         self._shows_input = True
@@ -70,7 +70,7 @@ class TerminalAgent:
         self._over = False
 
     def serve(self) -> None:
-        """Until it is told to end, or nobody speaks any more."""
+        """Until it is asked to end, or nobody speaks any more."""
         for name in ("SIGHUP", "SIGTERM"):
             signal.signal(getattr(signal, name), _leave)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -193,7 +193,7 @@ class TerminalAgent:
         self._outputs[self._terminal] = (-1, "terminal")
 
     def _become_bash(self, inner: int, commands: str, argv: list[str]) -> None:
-        """In the child: never comes back."""
+        """In the child: never returns."""
         try:
             os.setsid()
             fcntl.ioctl(inner, termios.TIOCSCTTY, 0)
@@ -263,7 +263,7 @@ class TerminalAgent:
                     break
 
     def _type(self, data: bytes) -> None:
-        # The terminal does not block: a program that never reads what it is told must not stop us.
+        # The terminal does not block: a program that never reads its input must not stop us.
         if self._terminal >= 0:
             with contextlib.suppress(OSError):
                 os.write(self._terminal, data)

@@ -1,8 +1,7 @@
-"""The line to a shell elsewhere, and what is done to its terminal: runs in a terminal of a server, and here too.
+"""The connection to a shell elsewhere, and operations on its terminal: runs in a terminal of a server, and here too.
 
 Sent there as text before `in_terminal.py`, and imported here, since the two ends of a `Link` are the same and a local
-shell is interrupted in the same way. Python 3.9 and its standard library must be enough; no first-party import may
-stand here.
+shell is interrupted in the same way. Python 3.9 and its standard library must be enough; no first-party imports.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LOOK = 0.02
 """Seconds between two looks at the foreground job, before a ^C is typed; at whether input is shown, while code runs."""
 
 MAX_LOOKS = 10
-"""A loop over short commands is never steady: after so many looks a ^C is typed all the same."""
+"""A loop over short commands is never steady: after this many looks we type ^C anyway."""
 
 LOCAL_MODES = 3
 """Index of the local modes in what `termios.tcgetattr` returns."""
@@ -37,7 +36,7 @@ class Link:
     """One end of a line that may lose, repeat and mix: what is put in comes out once and in order, or not yet."""
 
     def __init__(self, mark: str, write: Callable[[str], None], take: Callable[[Head, bytes], None]) -> None:
-        """`mark` is what frames begin with, a word that others do not know. `take` is told of what came."""
+        """`mark` begins every frame, a word that others do not know. `take` is called with the content."""
         self.in_flight = 0
         """Characters that were not acknowledged."""
         self._mark = mark + ":"

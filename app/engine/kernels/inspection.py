@@ -51,7 +51,7 @@ class VariableRow(Value, frozen=True, kw_only=True):
 
     @property
     def variable(self) -> Variable:
-        """What is told of it; kernels may send lone surrogates."""
+        """Its description; kernels may send lone surrogates."""
         kind, shape, peek = (expressible(text) for text in (self.type, self.shape, self.peek))
         return Variable(name=self.name, type=kind, shape=shape, size=self.size, peek=peek)
 
@@ -77,7 +77,7 @@ class VariableDetail(Value, frozen=True, kw_only=True):
 
 
 class NameRow(Value, frozen=True, kw_only=True):
-    """A name that could stand at the cursor, and the type of what it means."""
+    """A possible name at the cursor, and the type of its value."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     kind: Short = ""
@@ -87,7 +87,7 @@ class CodeNames(Value, frozen=True, kw_only=True):
     """Answer to the question for names that complete one."""
 
     start: Annotated[int, msgspec.Meta(ge=0, le=SOURCE)] = 0
-    """Where in the source that was asked about the name begins."""
+    """Where in the requested source the name begins."""
     names: Annotated[tuple[NameRow, ...], msgspec.Meta(max_length=NAMES)] = ()
 
 

@@ -16,7 +16,7 @@ MARKS = (b",", b"[", b"{")
 """Outside of strings, one of them stands before each value but the first."""
 
 STEPS = 10
-"""So many steps for each value that is allowed are taken to find out how many there are."""
+"""Steps for each allowed value that counting the values may take."""
 
 
 def clean_json(value: Any, depth: int = 0) -> Any:
@@ -53,10 +53,10 @@ def clean_content(content: Mapping[str, Any]) -> CleanContent:
 
 
 def has_more_values(text: bytes, most: int) -> bool:
-    """Whether a JSON text has more than so many values in its lists and objects.
+    """Whether a JSON text has more than `most` values in its lists and objects.
 
-    Found out without parsing it, which no other thread could interrupt. True also where it takes too long to find out:
-    for a text that has more than `STEPS * most` quotation marks.
+    Does not parse the text, for no other thread could interrupt that. True also if counting takes too long: for a text
+    with more than `STEPS * most` quotation marks.
     """
     if _count_marks(text, 0, len(text)) <= most:
         return False

@@ -45,7 +45,7 @@ from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
 CONNECTION = "connection.json"
-"""The file in the folder of the sockets that tells a kernel where they are to be."""
+"""The file in the folder of the sockets that has their addresses for a kernel."""
 
 KNOCKING = 10
 """Milliseconds between two attempts to connect: with zmq's usual 100 to 200, a kernel that is ready waits for us."""
@@ -154,10 +154,9 @@ def local_origin(launch: Launch, spec: KernelSpec | None = None) -> KernelOrigin
 
 
 async def open_process(launch: Launch, asked: KernelSpec | None = None) -> Opened:
-    """Start a kernel whose sockets nobody else may enter; KernelError if the program or the folder is not there.
+    """Start a kernel whose sockets nobody else may open; KernelError if the program or the folder is missing.
 
-    Unless another spec is asked for it is the Python of the launch, which may have to be lent something: files are read
-    for that.
+    Without `spec` it is the Python of the launch, which may need a lent ipykernel: that reads files.
     """
     spec = asked if asked is not None else await asyncio.to_thread(python_spec, launch.python)
     import zmq.asyncio  # deferred: heavy

@@ -23,11 +23,11 @@ NAME_LIMIT = 1_000
 GRACE = 2.0
 """Seconds of silence after which a reply without idle (or the other way round) ends the run."""
 LOOKS = 8
-"""In so many parts it is waited for: while this process stands still, on a busy machine, messages wait unread in their
-socket, and one part passes at most."""
+"""It waits in this many parts: while this process is stalled, on a busy machine, messages wait unread in their socket,
+and at most one part passes."""
 
 EXIT_GRACE = 1.5
-"""Seconds in which a kernel that said it would exit has to be gone."""
+"""Seconds in which a kernel must exit after it said it would."""
 
 WAITS_FOR_OTHERS = "Others use this kernel too, and it works for them: this run waits until that has ended."
 
@@ -95,7 +95,7 @@ class JupyterRun:
         self._settle()
 
     def on_too_large(self, size: int, *, is_reply: bool) -> None:
-        """A message of so many bytes was dropped. A reply is never large but for the error in it."""
+        """A message of this many bytes was dropped. A reply is only large because of the error in it."""
         self.output.drop(size)
         if is_reply:
             text = f"The message of the error is too large ({size / 1e6:,.1f} MB) and was left out."

@@ -42,7 +42,7 @@ POLITE_END = 0.7
 
 
 class KernelProcess(Protocol):
-    """The process of a kernel, as far as it can be told and asked from here."""
+    """The process of a kernel, as far as we can see and control it from here."""
 
     @property
     def has_ended(self) -> bool:
@@ -56,7 +56,7 @@ class KernelProcess(Protocol):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it was stopped by a signal, and goes on with another."""
+        """Whether a signal stopped it; another continues it."""
         ...
 
     def last_lines(self) -> str:
@@ -97,7 +97,7 @@ class Opened(NamedTuple):
     process: KernelProcess
     channels: KernelChannels
     ends: AsyncExitStack
-    """Ends both, and clears away what was made for them."""
+    """Ends both, and removes everything made for them."""
     asked_to_end: bool = True
     """Whether it is asked to end before it is ended, so that `atexit` handlers run."""
     returns: Return | None = None
@@ -109,7 +109,7 @@ class KernelOrigin(NamedTuple):
 
     name: str
     place: str
-    """What the person is told it runs in."""
+    """Where it runs, as shown to the user."""
     rungs: tuple[InterruptMeans, ...]
     """The means against a run, the mildest first."""
     open: Callable[[], Awaitable[Opened]]
@@ -194,7 +194,7 @@ class JupyterWorker:
         return self._watch_run(output)
 
     def follow(self, request: RunRequest) -> OutputStream:
-        """The run of this block, which goes on or is just over, begun by a program that is gone."""
+        """The run of this block, current or just over, begun by a program that is gone."""
         return self._watch_run(self.runs.follow(request))
 
     def _watch_run(self, output: OutputStream) -> OutputStream:

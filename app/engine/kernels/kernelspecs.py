@@ -14,8 +14,8 @@ LANGUAGE_CHARACTERS = 100
 
 
 def read_kernelspecs() -> dict[str, str] | None:
-    """The label of every installed kernelspec but our own, and the language that it says it runs; None where
-    jupyter_client has to be asked, because of a kernelspec with a provisioner."""
+    """The label of every installed kernelspec but our own, with its language; None if only jupyter_client can find out,
+    because of a kernelspec with a provisioner."""
     found: dict[str, str] = {}
     for name, folder in _folders().items():
         if label := label_of(name, str(folder)):
@@ -55,7 +55,7 @@ def _places() -> Iterator[Path]:
 
 
 def _read(path: Path) -> dict[str, object]:
-    """What the file says, nothing where it is no good: that is told when the kernel is wanted."""
+    """The content of the file, nothing if it is invalid: the error appears when the kernel is used."""
     try:
         with path.open("rb") as file:
             spec = json.loads(file.read(_LARGEST))

@@ -1,5 +1,4 @@
-"""The runs of a worker, by the requests that began them: the one that goes on, and earlier ones that may still put
-something out."""
+"""The runs of a worker, by their requests: the current one, and earlier ones that may still produce output."""
 
 from collections.abc import Callable
 
@@ -8,7 +7,7 @@ from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 
 KEPT_RUNS = 50
-"""Runs of which late output is taken; what belongs to older ones is dropped."""
+"""Runs whose late output is accepted; that of older ones is dropped."""
 
 FindOrphan = Callable[[str], RunRequest | None]
 """The run that a request began, if the program that asked for it is gone."""

@@ -45,13 +45,13 @@ class Launch:
     learn_secret: Callable[[str, str], None] = lambda name, value: None
     """Told of each token, by what it is called, before it is used."""
     small_model: Callable[[], bool] = lambda: True
-    """Asked for each request: a small model is told no more than it needs."""
+    """Called for each request: a small model reads no more than it needs."""
     preload: Callable[[], bool] = lambda: False
     """Asked at each start of a Python kernel: whether it imports numpy, pandas and pyplot beforehand."""
     session_id: Callable[[], str] = lambda: ""
-    """Asked when a kernel is left that may live on: the session that they belong to; "" if nobody comes back."""
+    """Called when a kernel that may live on is left: the session it belongs to; "" if nobody will reconnect."""
     keeps_kernels: Callable[[], bool] = lambda: False
-    """Asked at the end: whether kernels on servers go on without us."""
+    """Called at the end: whether kernels on servers keep running without us."""
     patience: LivenessTimeouts = field(default_factory=LivenessTimeouts)
     """How long Jupyter kernels may give no sign of life."""
 

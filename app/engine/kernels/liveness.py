@@ -1,10 +1,10 @@
-"""Looks after a run for signs of life, so that nobody waits for a kernel that will never answer.
+"""Watches a run for signs of life, so that nobody waits for a kernel that will never answer.
 
-A heartbeat is no progress: it goes on in an endless loop, which is the person's to stop. Without it the process is
-stopped or stuck. A run that is not even begun waits for what an earlier one left behind, or for nothing: then the
+A heartbeat is no progress: it also beats in an endless loop, which is for the user to stop. Without it the process is
+stopped or stuck. A run that has not even begun waits for something an earlier one left behind, or for nothing: then the
 control channel, which another thread of the kernel serves, does not answer either.
 
-Only while something runs: an idle kernel is looked at when it is next given something, and costs nothing until then.
+Only while something runs: an idle kernel is checked at its next run, and costs nothing until then.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ class LivenessTimeouts(Value, frozen=True, kw_only=True):
     reply: float = 5.0
     """Until the control channel answers."""
     last: float = 20.0
-    """Until a kernel that was told to answer nothing is given up."""
+    """Until we give up a kernel that answers nothing."""
 
 
 class WatchedProcess(Protocol):
-    """A kernel process as it is looked at from here."""
+    """A kernel process, seen from here."""
 
     async def beats(self, within: float) -> bool:
         """Whether its heart beats."""

@@ -61,7 +61,7 @@ class LocalSeat:
         self._group = 0
         """The process group of bash itself."""
         self.complaint = ""
-        """What was written on the terminal before the shell was ready."""
+        """The terminal's output before the shell was ready."""
         self._folder_end = ExitStack()
         self._directory = Path()
         self._process: asyncio.subprocess.Process | None = None
@@ -69,7 +69,7 @@ class LocalSeat:
         self._watcher: asyncio.Task[None] | None = None
         self._terminal = -1
         self._modes: list[Any] = []
-        """Terminal attributes as they are when a run begins."""
+        """Terminal attributes at the start of a run."""
         self._commands = -1
         """Where bash reads what to run."""
         self._ends: Pipe | None = None
@@ -79,12 +79,12 @@ class LocalSeat:
         self._abandoned: list[Pipe] = []
         """Outputs of earlier runs whose jobs still write."""
         self._outputs: tuple[Pipe, ...] = ()
-        """Of the run that goes on."""
+        """Of the current run."""
         self._number = 0
         self._pressing: asyncio.TimerHandle | None = None
 
     async def arrive(self) -> None:
-        """Nothing to do: bash is to sit on this machine."""
+        """Nothing to do: bash runs on this machine."""
 
     async def start(self, ears: ShellEars) -> None:
         self._ears = ears
@@ -124,7 +124,7 @@ class LocalSeat:
     def type(self, text: str) -> None:
         if self._screen is None or not self._screen.open:
             return
-        # The terminal does not block: a foreground program that never reads what it is told must not stop us.
+        # The terminal does not block: a foreground program that never reads its input must not stop us.
         with suppress(OSError):
             os.write(self._terminal, text.encode("utf-8", "surrogateescape"))
 
@@ -225,7 +225,7 @@ class LocalSeat:
         memory = OomCheck()
         returncode = await process.wait()
         session.end()
-        # Where there is a sandbox, it ends as shells do: a signal is told as 128 and its number.
+        # In a sandbox, it ends as shells do: a signal is reported as 128 and its number.
         by_signal = returncode < 0 or (self._enclosed is not None and returncode - 128 in signal.valid_signals())
         ears.on_exit(None if by_signal else returncode, cause_of_end(returncode, memory.has_run_out))
 

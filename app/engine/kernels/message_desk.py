@@ -32,7 +32,7 @@ NONSENSE_LIMIT = 1_000
 """Messages that cannot be read after which a kernel is of no use."""
 
 TOO_LARGE = "oi_tui_too_large"
-"""Kind of message that stands for one that was dropped; our own word."""
+"""Kind of message that replaces a dropped one; our own word."""
 
 Deliver = Callable[[Channel, str, str, MessageContent], None]
 """Takes a message: channel, kind, id of the request that it answers, content."""
@@ -49,8 +49,8 @@ class KernelChannels(Protocol):
     def prepare(
         self, channel: Channel, kind: str, content: MessageContent, mark: str = ""
     ) -> tuple[str, Callable[[], None]]:
-        """A message's id, and what sends it: the id has to be known before an answer can come. Where the kernel may
-        outlive us, the id tells the mark to who comes back."""
+        """A message's id, and a function that sends it: the caller must know the id before an answer can arrive. If the
+        kernel may outlive us, `mark` is part of the id, for the session that reconnects."""
         ...
 
     def listen(self) -> None:
@@ -63,7 +63,7 @@ class KernelChannels(Protocol):
 
 
 class MessageDesk:
-    """Gives each message to whoever waits for it."""
+    """Delivers each message to its waiter."""
 
     def __init__(self) -> None:
         self.heard = asyncio.Event()
@@ -78,7 +78,7 @@ class MessageDesk:
         self._answers: dict[str, ReplyFuture] = {}
 
     def expect(self, request_id: str) -> ReplyFuture:
-        """The reply to this request, when it comes; whoever waits no longer cancels it."""
+        """The reply to this request; a waiter that gives up cancels it."""
         answer: ReplyFuture = asyncio.get_running_loop().create_future()
         answer.add_done_callback(lambda _: self._answers.pop(request_id, None))
         self._answers[request_id] = answer
@@ -124,7 +124,7 @@ def send(channels: KernelChannels, channel: Channel, kind: str, content: Message
 
 
 def ask(channels: KernelChannels, kind: str, content: MessageContent, channel: Channel = "shell") -> ReplyFuture:
-    """Ask at once; whoever waits no longer cancels the answer."""
+    """Ask at once; a waiter that gives up does not cancel the answer."""
     request_id, post = channels.prepare(channel, kind, content)
     answer = channels.desk.expect(request_id)
     post()

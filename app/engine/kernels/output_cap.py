@@ -35,14 +35,14 @@ class Ring:
             self._size -= len(self._pieces.popleft())
 
     def skip(self, characters: int, lines: int) -> None:
-        """Text that never came here stood between what was added and what will be."""
+        """There was omitted text between the earlier and the next text."""
         self._characters = min(self._characters + characters, MOST)
         self._lines = min(self._lines + lines, MOST)
         self._pieces.clear()
         self._size = 0
 
     def tail(self) -> Tail:
-        """The end as it is now."""
+        """The tail of the stream so far."""
         text = "".join(self._pieces)[-TAIL_CHARACTERS:]
         if len(text) < self._characters:
             text = text[_start(text) :]
@@ -65,7 +65,7 @@ class OutputCap:
         """Of displays: a room of its own, so that there is some for the picture behind a flood."""
         self._passed = False
         self._rings: dict[StreamName, Ring] = {}
-        """The streams that go on beyond the cap."""
+        """The streams that continue beyond the cap."""
 
     def admit(self, name: StreamName, text: str) -> str:
         """The part of a stream's text that is passed on now; the rest belongs to its tail."""
@@ -84,7 +84,7 @@ class OutputCap:
         return shown
 
     def tail(self, name: StreamName) -> Tail | None:
-        """The end of a stream that goes on beyond the cap, None for another."""
+        """The tail of a stream that continues beyond the cap, None for another."""
         ring = self._rings.get(name)
         return None if ring is None else ring.tail()
 
@@ -115,7 +115,7 @@ class OutputCap:
         self.dropped = min(self.dropped + characters, MOST)
 
     def clear(self) -> None:
-        """What was shown is gone from the screen, so there is room again."""
+        """The screen was cleared, so there is room again."""
         self._shown = self._displayed = 0
         self._passed = False
         self._rings.clear()

@@ -73,10 +73,10 @@ class OutputStream:
         self.interrupting = False
         """Whether somebody asked for the end of it."""
         self.ignores = False
-        """Whether it went on nevertheless."""
+        """Whether it continued nevertheless."""
         self.over = asyncio.Event()
         self.taken = False
-        """Whether the kernel has begun with it, as far as it is known to say so."""
+        """Whether the kernel has begun with it, as far as it reports that."""
         self._block_id = request.block_id
         self._emit: Emit | None = request.emit
         """None once nobody wants to know any more."""
@@ -96,9 +96,9 @@ class OutputStream:
         self._kept: dict[str, OutputUpdated] = {}
         """Last updates that are kept for the end."""
         self._filed: WholeOutput | None = None
-        """What was told of the file."""
+        """The last report about the file."""
         self._moved: set[StreamName] = set()
-        """Streams of which more came than was told."""
+        """Streams with more output than was sent."""
         self._tail_timer: asyncio.TimerHandle | None = None
         self._clear_before_next = False
         self._rate = EventRate(MARKS_AT_ONCE, MARKS_PER_SECOND, asyncio.get_running_loop().time)
@@ -147,7 +147,7 @@ class OutputStream:
             return
         if fitting.display_id is not None:
             self._charged[fitting.display_id] = charged
-            # What was still to come for an earlier display of this name comes before this one.
+            # Pending updates of an earlier display with this name come first.
             self._unseen.pop(fitting.display_id, None)
             self._kept.pop(fitting.display_id, None)
         self._put(OutputAdded(block_id=self._block_id, output=fitting))
@@ -194,7 +194,7 @@ class OutputStream:
         self._put(OutputAdded(block_id=self._block_id, output=shown))
 
     def clear(self, *, wait: bool) -> None:
-        """The outputs so far are to go, at once or when the next one arrives."""
+        """Send the outputs so far, at once or when the next one arrives."""
         self._clear_before_next = True
         if not wait:
             self._clear_if_due()
@@ -256,7 +256,7 @@ class OutputStream:
     # -- how it is queued ----------------------------------------------------------------------------
 
     def _event_of(self, item: QueuedItem) -> AnyEvent | None:
-        """What is to be told of something that was queued; None if there is nothing to tell any more."""
+        """The event for a queued item; None if there is nothing left to send."""
         match item:
             case DisplayChange(event=event):
                 if self._unseen.get(event.display_id) is item:

@@ -16,7 +16,7 @@ CAPACITY = 1_048_576
 class Pipe:
     """Reads a descriptor that does not block, which it owns, and hands on text.
 
-    `keeper` is a writing end of ours: as long as we have it open, the pipe is not at its end.
+    `keeper` is our own writing end: while it is open, the pipe does not end.
     """
 
     def __init__(self, descriptor: int, take: Callable[[str], None], *, keeper: int = -1) -> None:
@@ -46,7 +46,7 @@ class Pipe:
         return True
 
     def drain(self) -> None:
-        """Take all that is there now; what somebody goes on writing meanwhile is not waited for."""
+        """Take everything that is there now; do not wait for text written meanwhile."""
         for _ in range(CAPACITY // PIECE):
             if not self.read():
                 break

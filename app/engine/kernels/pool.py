@@ -28,7 +28,7 @@ from oi_tui.app.engine.kernels.worker import WorkerKernel
 
 SHORT_NAMES = {"js": "javascript", "ts": "typescript", "jl": "julia", "rb": "ruby", "rs": "rust", "hs": "haskell"}
 MOST_LANGUAGES = 20
-"""That a model is told of; of the others, a label in a fence is still understood."""
+"""The labels a model reads about; other labels still work in a fence."""
 
 
 class Kernels:
@@ -132,7 +132,7 @@ class Kernels:
         await self._there.look_around()
 
     def hand_over(self, session_id: str, heir: str) -> None:
-        """Another session goes on in these kernels."""
+        """Another session takes over these kernels."""
         self._there.hand_over(session_id, heir)
         for kernel in self._kernels.values():
             if isinstance(kernel, RemoteKernel):
@@ -159,7 +159,7 @@ class Kernels:
                     left.append(error)
                 if language not in self.languages:
                     continue
-                # What was allowed for the kernel before is not allowed for this one.
+                # Approvals for the last kernel do not apply to this one.
                 fresh = self._kernels[language] = self._make(language)
                 fresh.generation = old.generation
         return KernelMove(self.get("python").place, self._there.attaches, tuple(left))

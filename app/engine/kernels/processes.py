@@ -1,5 +1,5 @@
-"""Processes of kernels: what they write is kept for error messages, all that they start goes with them, and how
-they ended is said in plain words."""
+"""Processes of kernels: their output is kept for error messages, their subprocesses end with them, and their end is
+reported in plain words."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ MEMORY_KILLS = Path("/proc/vmstat")
 """Where Linux counts the processes that it killed because memory ran out, whichever control group they were in."""
 
 END_TIMEOUT = 2.0
-"""Seconds in which a process that was killed has to be gone; one that hangs in the system itself may take for ever."""
+"""Seconds in which a killed process must be gone; one that hangs in the system itself may take for ever."""
 
 
 class OomCheck:
@@ -154,7 +154,7 @@ class LoggedProcess:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it was stopped by a signal, and goes on with another."""
+        """Whether a signal stopped it; another continues it."""
         return _status(self._leader) in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 
     def last_lines(self) -> str:
@@ -162,7 +162,7 @@ class LoggedProcess:
         return "\n".join(self._log.decode(errors="replace").splitlines()[-20:])
 
     def interrupt(self, *, with_children: bool, wake: Callable[[], None]) -> None:
-        """SIGINT to it alone, or to its subprocesses as well; one that was stopped goes on, or it would not notice."""
+        """SIGINT to it alone, or to its subprocesses as well; a stopped one is continued, or it would not notice."""
         with suppress(ProcessLookupError):
             if self.is_stopped:
                 os.killpg(self._leader, signal.SIGCONT)

@@ -106,7 +106,7 @@ class ProvisionedProcess:
         async def ask() -> None:
             try:
                 await asking
-            except Exception as error:  # a provisioner is anybody's code; the ladder goes on
+            except Exception as error:  # a provisioner is anybody's code; the ladder continues
                 self.cause = f"cannot be asked for: {type(error).__name__}"
 
         task = asyncio.create_task(ask())

@@ -38,7 +38,7 @@ class StreamText:
 
 @dataclass
 class TailDue:
-    """The end of a stream is to be told, as it is when somebody reads this."""
+    """Send the tail of a stream, in its state when somebody reads this."""
 
     name: StreamName
 

@@ -1,7 +1,7 @@
 """A shell as a `Kernel`: one persistent bash on a pseudo-terminal of its own, here or on another machine.
 
-What is said between bash and us stands in `shell_seat.py`. What is left for the terminal is conversation: text without
-a line end, followed by silence, is a question (`sudo`, `ssh`), and an answer reaches nobody else.
+`shell_seat.py` has the protocol between bash and us. The terminal carries only conversation: text without a line end,
+followed by silence, is a question (`sudo`, `ssh`), and an answer reaches nobody else.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Where a shell sits: the seam between what is said to bash and the machine that it runs on.
+"""Where a shell runs: the interface between the protocol with bash and the machine.
 
-Bash is told by one pipe what to run and says by another how that ended. What the run writes goes through two more that
-only this run has, so stdout and stderr stay apart, and what a background job writes later is never taken for output of
-a later run. The stdin of a run is empty. What is left for the terminal is conversation.
+Bash reads the code from one pipe and reports its end on another. The output of a run goes through two more that only
+this run has, so stdout and stderr stay apart, and later text of a background job is never taken for output of a later
+run. The stdin of a run is empty. The terminal carries only conversation.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ RUN = "__oi_run={number} PROMPT_COMMAND='__oi_end $?'; . {file} </dev/null >{out
 
 
 class ShellEars(NamedTuple):
-    """Who is told of what comes from the shell."""
+    """Receives the events of the shell."""
 
     on_output: Callable[[int, Literal["stdout", "stderr"], str], None]
     """What a run wrote, by its number."""
@@ -46,11 +46,12 @@ class ShellSeat(Protocol):
         ...
 
     async def arrive(self) -> None:
-        """Get to the machine, which may have to be started first: within bounds of its own. KernelError if it fails."""
+        """Connect to the machine, which may have to start first: within its own time limits. KernelError if it
+        fails."""
         ...
 
     async def start(self, ears: ShellEars) -> None:
-        """Start bash there; its first prompt is told by `on_ends`. KernelError if it fails."""
+        """Start bash there; `on_ends` reports its first prompt. KernelError if it fails."""
         ...
 
     def begin(self, number: int, source: str) -> None:
@@ -62,7 +63,7 @@ class ShellSeat(Protocol):
         ...
 
     def finish(self) -> None:
-        """The run is over: what its jobs still write is told to nobody."""
+        """The run is over: later output of its jobs is dropped."""
         ...
 
     def type(self, text: str) -> None:

@@ -13,7 +13,7 @@ from oi_tui.app.engine.sandbox.keeper import make_folder, remove_tree, sweep
 
 @contextmanager
 def socket_folder() -> Iterator[Path]:
-    """A new one that only we may enter, gone at the end; what was left by programs that were killed goes first."""
+    """A new one that only we may enter, removed at the end; folders of killed programs are removed first."""
     path = socket_dir()
     sweep(str(path.parent))
     lock = make_folder(str(path))
@@ -26,9 +26,9 @@ def socket_folder() -> Iterator[Path]:
 
 @contextmanager
 def short_name(folder: Path) -> Iterator[Path]:
-    """Another name for this folder: kernels of the family xeus know no address of a socket with more than 31 bytes.
+    """Another name for this folder: kernels of the family xeus accept no socket address of more than 31 bytes.
 
-    It is a link of ours in `/tmp`, which leads nobody in who may not enter the folder.
+    It is our link in `/tmp`, useless to anybody who may not enter the folder.
     """
     if sys.platform != "linux":
         yield folder

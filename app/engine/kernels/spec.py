@@ -32,7 +32,7 @@ class KernelSpec(Value, frozen=True, kw_only=True):
 
     name: str
     argv: tuple[str, ...]
-    """`{connection_file}` stands for the file with the addresses."""
+    """`{connection_file}` is replaced by the file with the addresses."""
     env: dict[str, str] = msgspec.field(default_factory=dict)
     signals: bool = True
     """Whether it is interrupted by SIGINT; otherwise only by a message."""

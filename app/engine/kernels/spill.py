@@ -23,14 +23,14 @@ LARGE = 10_000_000
 
 
 class Spill:
-    """Keeps the text of one run in memory while it is short, then in a file that only the person can read.
+    """Keeps the text of one run in memory while it is short, then in a file that only the user can read.
 
-    Whatever the disk does, the run goes on; `whole` says what became of the file.
+    The run continues whatever the disk does; `whole` says what happened to the file.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self.whole: WholeOutput | None = None
-        """None while the output is short, and for good without a folder."""
+        """None while the output is short, and always without a folder."""
         self._folder = folder
         self._short: list[str] = []
         self._size = 0
@@ -65,7 +65,7 @@ class Spill:
             self._fail(error)
 
     def clear(self) -> None:
-        """What was written does not count any more: begin afresh, unless the run is over."""
+        """The earlier text is void: start again, unless the run is over."""
         closed = self._closed
         self.close()
         self._closed = closed
@@ -82,7 +82,7 @@ class Spill:
         self.flush()
         file, self._file = self._file, None
         if file is not None:
-            with suppress(OSError):  # what did not fit on the disk has been told
+            with suppress(OSError):  # the notice about a full disk was sent
                 file.close()
             if FILE_LIMIT - self._room > LARGE and self._folder is not None:
                 make_room(self._folder, FOLDER_LIMIT)

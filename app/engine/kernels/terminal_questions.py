@@ -19,10 +19,10 @@ CTRL_C = "\x03"
 
 
 class Echo:
-    """Removes what was typed from what the terminal shows, in however many pieces it comes.
+    """Removes the typed text from the terminal's output, in any number of pieces.
 
-    The terminal shows it, wherever the program was just writing. Where that is switched off the program may show it by
-    itself, on a line of its own. What may still become an echo is held back.
+    The terminal echoes it wherever the program was just writing. Where echo is off the program may print it itself, on
+    a line of its own. Text that may still become an echo is held back.
     """
 
     def __init__(self) -> None:

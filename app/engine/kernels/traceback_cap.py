@@ -1,4 +1,4 @@
-"""Tracebacks as far as they are passed on: whole where they are of a usual size, both ends of a huge one."""
+"""Limits tracebacks: one of usual size is kept whole, a huge one keeps both ends."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ PARTS_LIMIT = 200
 
 
 def shorten_traceback(traceback: tuple[str, ...]) -> tuple[str, ...]:
-    """Its beginning and, more telling, its end: whole parts, as far as they are not huge themselves."""
+    """Its beginning and, more telling, its end: whole parts, unless they are huge themselves."""
     parts = [part if len(part) <= ERROR_LIMIT // 4 else part[: ERROR_LIMIT // 4] + "…" for part in traceback]
     if sum(map(len, parts)) <= ERROR_LIMIT and len(parts) <= PARTS_LIMIT:
         return tuple(parts)

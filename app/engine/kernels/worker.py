@@ -1,7 +1,7 @@
 """What all kernels have in common: states, one run at a time, the interrupt ladder, a process that may end.
 
-A `Worker` is one process, opened once and closed once. `WorkerKernel` replaces it by a fresh one where that is
-needed, and says so to whoever runs something next.
+A `Worker` is one process, opened once and closed once. `WorkerKernel` replaces it by a fresh one when necessary, and
+reports that to the next run.
 """
 
 import asyncio
@@ -87,7 +87,7 @@ class WorkerKernel:
         self._worker: Worker | None = None
         self._run: OutputStream | None = None
         self._loss = ""
-        """Why the state of the worker before is lost, until somebody was told."""
+        """Why the state of the last worker is lost, until it is reported."""
         self._opening: asyncio.Task[Worker] | None = None
         """The start of a worker, so that `close` need not wait for it."""
         self._closed = False
@@ -102,7 +102,7 @@ class WorkerKernel:
                 await self._start_worker("starting")
 
     async def restart(self) -> None:
-        """A fresh process; a run that goes on is over then."""
+        """A fresh process; a current run is over then."""
         async with self._lifecycle:
             await self._replace_worker(f"The {self.language} kernel was restarted during this run; its state is lost.")
 
@@ -127,7 +127,7 @@ class WorkerKernel:
         return await self._result_of(self._worker.begin(request), loss)
 
     async def _result_of(self, run: OutputStream, loss: str) -> RunResult:
-        """How the run that has begun ends. `loss` is told of with it."""
+        """How the run ends. `loss` is called with it."""
         self._run = run
         self.state = "busy"
         try:

@@ -57,9 +57,9 @@ class PlainValues:
         found: list[Spelling] = []
         for chosen in islice(product(*(self._values[name] for name in names)), SPELLINGS):
             made = _put_in(text, {name: value.text for name, value in zip(names, chosen, strict=True)})
-            wild = (not quoted and _WILD.search(text) is not None) or any(value.pattern for value in chosen)
+            has_wildcard = (not quoted and _WILD.search(text) is not None) or any(value.pattern for value in chosen)
             if len(made) <= LONGEST and _TELLING.fullmatch(made):
-                found.append(Spelling(made, wild))
+                found.append(Spelling(made, has_wildcard))
         return found
 
 
@@ -122,10 +122,10 @@ def replaced_by(command: ShellCommand, spell: Spell) -> Iterator[ReplacedFile]:
     for target, source, tree in _of_program(program, words):
         for spelling in spell(target):
             for origin in (spell(source) if source is not None else ()) or (Spelling(""),):
-                wild = spelling.pattern or origin.pattern
+                has_wildcard = spelling.pattern or origin.pattern
                 if spelling.text:
                     moved = program in ("mv", "gmv", "git")
-                    yield ReplacedFile(spelling.text, command.line, wild, origin.text, tree, moved)
+                    yield ReplacedFile(spelling.text, command.line, has_wildcard, origin.text, tree, moved)
 
 
 _Move = tuple[Word, Word | None, bool]

@@ -160,11 +160,11 @@ def replaced_in(node: ast.Call, name: str, values: PathValues) -> Iterator[Repla
         for one in values.spell(target):
             for origin in (values.spell(source) if source is not None else ()) or (Spelling(""),):
                 if one.text and len(one.text) <= LONGEST and "\n" not in one.text:
-                    wild = one.pattern or origin.pattern
+                    has_wildcard = one.pattern or origin.pattern
                     moved = source is not None and "copy" not in name
-                    yield ReplacedFile(one.text, node.lineno, wild, origin.text, tree, moved)
+                    yield ReplacedFile(one.text, node.lineno, has_wildcard, origin.text, tree, moved)
                     if (ending := _ENDINGS.get(name, "")) and not one.text.endswith(ending):
-                        yield ReplacedFile(one.text + ending, node.lineno, wild)
+                        yield ReplacedFile(one.text + ending, node.lineno, has_wildcard)
 
 
 def _targets(node: ast.Call, name: str) -> Iterator[tuple[ast.expr, ast.expr | None, bool]]:

@@ -74,7 +74,7 @@ class Rule(NamedTuple):
         return not self.pattern and all(set(word) == {"*"} for word in self.words) and (self.open or not self.words)
 
     @property
-    def wild(self) -> bool:
+    def has_wildcard(self) -> bool:
         """Shell: whether a `*` or `?` matches words, or a part of one."""
         return self.open or any(_WILD.search(choice) for choices in self.words for choice in choices)
 
@@ -176,7 +176,7 @@ def _check_reach(rule: Rule) -> Rule:
             first = rule.words[0] if rule.words else ("*",)
             if any(_WILD.search(word) for word in first):
                 raise WrongRule(f'{rule.text}: an allowed command is named, or sandbox = "verified" is needed')
-            if rule.wild and not rule.unchecked and (doubt := _doubt(rule)):
+            if rule.has_wildcard and not rule.unchecked and (doubt := _doubt(rule)):
                 raise WrongRule(f"{rule.text}: {doubt}; {_SAY_SO}")
     return rule
 
@@ -330,7 +330,7 @@ def covers(rule: Rule, command: ShellCommand) -> bool:
     words = command.words
     if len(words) < len(rule.words) or (len(words) > len(rule.words) and not rule.open):
         return False
-    if rule.wild and not (rule.sandboxed or rule.unchecked) and not is_harmless(command):
+    if rule.has_wildcard and not (rule.sandboxed or rule.unchecked) and not is_harmless(command):
         return False
     return all(
         word.sure and any(_like(word.text, choice) for choice in choices)

@@ -99,7 +99,7 @@ class Engine:
                 await session.follow(verb)
 
     @property
-    def current(self) -> OpenSession | None:
+    def current_session(self) -> OpenSession | None:
         """The session that was opened last."""
         return self._sessions.find("")
 

@@ -87,7 +87,7 @@ class Services:
     @cached_property
     def claims(self) -> Claims:
         """The sessions that this engine has open."""
-        return Claims.beside(Path() if self.store is None else self.store.path)
+        return Claims.for_database(Path() if self.store is None else self.store.path)
 
     @cached_property
     def library(self) -> Library | None:

@@ -169,7 +169,7 @@ class Exchange:
 
     async def _listen(self, engine: Engine) -> None:
         """Have a door with the name of the session; OiTuiError if that cannot be."""
-        current = engine.current
+        current = engine.current_session
         if current is None or not has_content(current.session.transcript):
             raise OiTuiError("There is nothing to detach yet.")
         if self._listener is not None and self._listener.session_id == current.id:
@@ -220,14 +220,14 @@ class Exchange:
         return True
 
     def _words_to_leaver(self, engine: Engine, *, taken_over: bool = False) -> Detached:
-        current = engine.current
+        current = engine.current_session
         session_id = "" if current is None else current.id
         return Detached(session_id=session_id, idle_limit=self._idle_limit, taken_over=taken_over)
 
     def _standing(self) -> Standing:
         assert self._engine is not None
         assert self._setup is not None
-        current = self._engine.current
+        current = self._engine.current_session
         return Standing(
             session_id="" if current is None else current.id,
             state="idle" if current is None else current.state,

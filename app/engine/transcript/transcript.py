@@ -254,7 +254,7 @@ class Transcript:
             case FilesWritten():
                 return self._set(msgspec.structs.replace(self._action(event.block_id), written=event.written))
             case SecretsWithheld():
-                return self._withhold(event)
+                return self._mark_withheld(event)
             case RerunStarted():
                 return self._set(msgspec.structs.replace(self._find(event.block_id, CodeBlock), rerun="running"))
             case RerunFinished():
@@ -320,7 +320,7 @@ class Transcript:
         except KeyError:
             raise _Stray from None
 
-    def _withhold(self, event: SecretsWithheld) -> tuple[int, ...]:
+    def _mark_withheld(self, event: SecretsWithheld) -> tuple[int, ...]:
         block = self.block(event.block_id) if self.has(event.block_id) else None
         if not isinstance(block, Action | UserBlock):
             return ()

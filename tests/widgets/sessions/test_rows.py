@@ -54,7 +54,7 @@ class Stand(App[None]):
     def compose(self) -> ComposeResult:
         yield SessionRows()
 
-    def on_session_rows_wanted(self, event: SessionRows.Wanted) -> None:
+    def on_session_rows_action_requested(self, event: SessionRows.ActionRequested) -> None:
         self.said.append(event.wish)
 
 

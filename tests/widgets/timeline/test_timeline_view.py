@@ -52,7 +52,7 @@ class Page(App[None]):
         yield Timeline(clock=self.clock)
         yield Input()
 
-    def on_timeline_wanted(self, message: Timeline.Wanted) -> None:
+    def on_timeline_action_requested(self, message: Timeline.ActionRequested) -> None:
         self.wanted.append((message.wish, message.block.id))
 
     def on_timeline_link_clicked(self, message: Timeline.LinkClicked) -> None:

@@ -14,7 +14,7 @@ from oi_tui.app.engine.core.values import Value
 SSH = "ssh://"
 
 SHORT_ID = 8
-"""Characters of a kernel's id that are shown; a server has not so many that these are not enough."""
+"""Characters of a kernel's id that are shown; enough to be unique on a server."""
 
 _SERVER = re.compile(r"(?P<server>[\w-]{1,100})(?P<mark>[:@])(?P<rest>.*)", re.ASCII | re.DOTALL)
 _KERNELSPEC = re.compile(r"[A-Za-z0-9._-]{1,200}")
@@ -31,7 +31,7 @@ class KernelAddress(Value, frozen=True, kw_only=True):
     """Where a kernel is, or is started."""
 
     name: str = ""
-    """An environment, its path, or a server: whoever knows those decides. "" for a machine over ssh."""
+    """An environment, its path, or a server: the caller, who knows those, decides. "" for a machine over ssh."""
     kernelspec: str = ""
     """Of the server `name`; "" for its usual one."""
     kernel_id: str = ""
@@ -46,7 +46,7 @@ class KernelAddress(Value, frozen=True, kw_only=True):
     """Of a Python or an environment there; "" for the login shell's jupyter."""
 
     def __str__(self) -> str:
-        """As it is typed."""
+        """As typed by the user."""
         if self.host:
             user = f"{self.user}@" if self.user else ""
             host = f"[{self.host}]" if ":" in self.host else self.host
@@ -57,7 +57,8 @@ class KernelAddress(Value, frozen=True, kw_only=True):
 
 
 def parse_address(text: str) -> KernelAddress:
-    """What was typed; SettingsError if it is none of these. What has a "/" and does not begin with ssh:// is a path."""
+    """The parsed address; SettingsError if it is none of these. Text with a "/" that does not begin with ssh:// is a
+    path."""
     text = text.strip()
     if text.startswith(SSH):
         return _parse_ssh(text)

@@ -1,8 +1,8 @@
-"""The messages of a kernel elsewhere: a WebSocket that is made anew when it is lost.
+"""The messages of a remote kernel: a WebSocket that reconnects.
 
-While nobody listens the server keeps what the kernel says, and replays it to the same session when it comes back. What
-is replayed twice is passed on once. What is lost all the same (a server that was restarted, a buffer that was full)
-shows as holes in the numbers that a Python kernel gives its messages, and is told.
+While nobody listens, the server buffers the kernel's messages and replays them when the same session reconnects. A
+message that is replayed twice is passed on once. Lost messages (a restarted server, a full buffer) show as gaps in the
+numbers that a Python kernel gives its messages, and are reported.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ KNOWN_IDS = 20_000
 """Messages that are remembered, to know them again."""
 
 PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0, 5.0, 10.0, 10.0, 10.0, 15.0)
-"""Seconds between tries to come back; after the last one the kernel is given up."""
+"""Seconds between attempts to reconnect; after the last one the kernel is given up."""
 
 ASKING_PAUSE = 5.0
 """Seconds between two looks at whether others still use the kernel."""
@@ -109,9 +109,9 @@ class RemoteChannels:
         returns: bool = False,
         queue: RunQueue | None = None,
     ) -> None:
-        """`session` is what the server knows us by. `on_end` is told how the kernel ended, as the end of a sentence.
-        With `returns`, we were connected before, and the server may replay something. A `queue` is for a kernel that
-        others use too: runs wait in it for theirs."""
+        """`session` identifies us to the server. `on_end` is called with how the kernel ended, as the end of a
+        sentence. With `returns`, we were connected before, and the server may replay something. A `queue` is for a
+        kernel that others use too: runs wait in it for theirs."""
         self.desk = MessageDesk()
         self.voice = ""
         """What the process of the kernel calls itself: another one is another process."""
@@ -141,7 +141,7 @@ class RemoteChannels:
         self.desk.can_ask.set()
 
     async def close(self) -> None:
-        """End the connection; the kernel goes on."""
+        """End the connection; the kernel keeps running."""
         await cancel_tasks(*(task for task in (self._task, self._asking) if task is not None))
         if self._socket is not None:
             await self._socket.close()
@@ -166,7 +166,7 @@ class RemoteChannels:
         return message_id, lambda: self._put(channel, message)
 
     def mark_of(self, request_id: str) -> str:
-        """The mark of a request of this session, be it of a program that is gone; "" if there is none."""
+        """The mark of a request of this session, even from a program that is gone; "" if there is none."""
         session, _, rest = request_id.partition(".")
         return rest.partition(".")[0] if session == self._session[:MARKED] else ""
 
@@ -249,7 +249,7 @@ class RemoteChannels:
         return await self._connect()
 
     async def _write(self, socket: "ClientWebSocketResponse") -> None:
-        """What was handed to a connection that breaks is not sent again: it may have arrived, and run."""
+        """A message handed to a broken connection is not sent again: it may have arrived, and run."""
         while True:
             channel, message = await self._outgoing.get()
             try:

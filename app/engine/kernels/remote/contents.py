@@ -1,6 +1,6 @@
-"""Files of a Jupyter server, by its contents API: one is read or written whole, within bounds.
+"""Files of a Jupyter server, by its contents API: one is read or written whole, within limits.
 
-What the server says of a file is not trusted, and names of files go into the path of a request: none leads out of it.
+Descriptions of files by the server are not trusted, and file names go into the path of a request: none can leave it.
 """
 
 import base64

@@ -19,7 +19,7 @@ SPAWN_TIMEOUT = START_TIMEOUT
 """Seconds that a hub has to start a server."""
 
 STEPS_TOLD = 50
-"""Steps of a start that are told."""
+"""Steps of a start that are shown."""
 
 _PAGES = frozenset({"api", "consoles", "doc", "edit", "lab", "notebooks", "retro", "terminals", "tree", "voila"})
 """What follows a server's address in a browser, and is no name of a server."""
@@ -58,7 +58,7 @@ class JupyterHub(JupyterServer):
         self._hub = hub
 
     async def version(self) -> str:
-        """What the hub says of itself; "" if this is none."""
+        """The hub's version; "" if this is no hub."""
         try:
             match await self.ask("GET", "/api/"):
                 case {"version": str(version)} if len(version) < 100:

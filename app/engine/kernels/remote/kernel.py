@@ -19,11 +19,11 @@ from oi_tui.app.engine.kernels.remote.server import KernelGone
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
 
 RETURN_PATIENCE = 20.0
-"""Seconds that a server has to let us come back to a kernel, before the session goes on without it."""
+"""Seconds a server has to reconnect us to a kernel, before the session continues without it."""
 
 
 class RemoteKernel(JupyterKernel):
-    """Started on a server, come back to, or attached to."""
+    """Started on a server, reconnected to, or attached to."""
 
     def __init__(self, launch: Launch, seat: Seat) -> None:
         place = seat.place
@@ -64,7 +64,7 @@ class RemoteKernel(JupyterKernel):
         return "back"
 
     async def rejoin(self, emit: Emit) -> RunResult:
-        """Follow the run that went on without us to its end, as `run` does."""
+        """Follow a run that continued without us to its end, as `run` does."""
         orphan, relay = self.seat.orphan, self._relay
         if self._run is not None or orphan is None or relay is None or not isinstance(self._worker, JupyterWorker):
             raise KernelError("There is no run to reconnect to.")
@@ -87,7 +87,7 @@ class RemoteKernel(JupyterKernel):
         if seat.lost or self._worker.returns is not None:
             self._loss = seat.lost
 
-    # -- what is somebody else's, and what goes on without us ----------------------------------------------
+    # -- kernels of somebody else, and kernels that outlive us -----------------------------------------------
 
     async def restart(self) -> None:
         if self.seat.is_foreign:
@@ -110,12 +110,12 @@ class RemoteKernel(JupyterKernel):
     async def close(self) -> None:
         self.seat.is_leaving = True
         if self._run is not None and self.seat.is_kept:
-            self._run.detach(flush=True)  # its end is told when somebody comes back
+            self._run.detach(flush=True)  # its end is reported when somebody reconnects
         await super().close()
 
     async def end(self) -> None:
-        """Close it for another one: nobody comes back to it. It is ended, unless somebody else started it; KernelError
-        if it may go on."""
+        """Close it for another one: nobody reconnects to it. It is ended, unless somebody else started it; KernelError
+        if it may still be running."""
         await super().close()
         await self.seat.end()
 

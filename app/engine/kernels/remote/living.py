@@ -1,7 +1,7 @@
-"""Kernels on servers that a session uses, on disk: written before code runs in them, so that who comes back finds them
-however the program ended. A private file of ours that code in a sandbox does not see.
+"""Kernels on servers that a session uses, on disk: written before code runs in them, so that we can reconnect however
+the program ended. A private file of ours that code in a sandbox cannot see.
 
-The `key` is what the server knows us by: it keeps for this key what the kernel says while nobody listens.
+The `key` identifies us to the server: for this key it buffers the kernel's messages while nobody listens.
 """
 
 import os
@@ -68,7 +68,7 @@ class LivingKernels:
             ) from error
 
     def of_session(self, session_id: str) -> tuple[LivingKernel, ...]:
-        """Those that this session may come back to, the newest first."""
+        """The kernels this session may reconnect to, the newest first."""
         known = reversed(self.all()) if session_id else ()
         return tuple(kernel for kernel in known if kernel.session_id == session_id)
 
@@ -78,11 +78,11 @@ class LivingKernels:
         return min(found, key=lambda kernel: kernel.foreign, default=None)
 
     def put(self, kernel: LivingKernel) -> None:
-        """Remember it, in the place of what was known of it."""
+        """Remember it, replacing its earlier entry."""
         self._change(lambda known: [*(one for one in known if not _same(one, kernel)), kernel][-MOST_KEPT:])
 
     def forget(self, kernel: LivingKernel) -> None:
-        """It is gone, or nobody comes back to it."""
+        """It is gone, or nobody will reconnect to it."""
         if any(_same(one, kernel) for one in self.all()):
             self._change(lambda known: [one for one in known if not _same(one, kernel)])
 
@@ -113,5 +113,5 @@ def _same(one: LivingKernel, other: LivingKernel) -> bool:
 
 
 def living_kernels() -> LivingKernels:
-    """Those of whoever runs this."""
+    """The kernels of the current user."""
     return LivingKernels(private_dir(data_dir()) / LIVING_FILE, owner=os.getuid())

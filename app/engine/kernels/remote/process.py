@@ -10,7 +10,7 @@ from oi_tui.app.engine.kernels.processes import cancel_tasks
 from oi_tui.app.engine.kernels.remote.server import JupyterServer
 
 UNREACHABLE = "could not be reached any more"
-"""How a kernel ended for us that may well go on."""
+"""How a kernel ended for us that may still be running."""
 
 LEFT_ALONE = "was left alone, for somebody else started it"
 
@@ -80,7 +80,7 @@ class RemoteProcess:
 
     def _do(self, asking: Coroutine[Any, Any, None]) -> None:
         async def ask() -> None:
-            with suppress(KernelError):  # the ladder goes on, and a lost connection is told by who keeps it
+            with suppress(KernelError):  # the ladder continues, and the connection's owner reports a loss
                 await asking
 
         task = asyncio.create_task(ask())

@@ -7,11 +7,11 @@ HELD = "oi_tui_waits"
 """Kind of message that says that a run waits here; our own word."""
 
 SOMEBODY = "?"
-"""Stands for a run of others that began before we listened."""
+"""A run of others that began before we listened."""
 
 
 class RunQueue:
-    """What the kernel is at, as far as it is heard, and what of ours waits."""
+    """The known activity of the kernel, and our waiting runs."""
 
     def __init__(self, *, busy: bool) -> None:
         """`busy`: it was at work when we came."""

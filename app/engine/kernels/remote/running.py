@@ -7,7 +7,7 @@ from oi_tui.app.engine.core.encoding import expressible
 from oi_tui.app.engine.core.values import Value
 
 MOST_RUNNING = 200
-"""Kernels of one server that are told of."""
+"""Kernels of one server that are listed."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _SPEC = re.compile(r"[A-Za-z0-9._-]{1,100}")

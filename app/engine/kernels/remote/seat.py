@@ -1,8 +1,8 @@
 """The place of a kernel on a server, for one language of a session: which kernel it is, whether it is ours, and what
-becomes of it when we go.
+happens to it when we leave.
 
-A kernel that we started is ended with its session, unless it is to be kept; it is never ended where the way to it is
-lost, and a kernel that somebody else started is never ended at all. Each is on record before code runs in it.
+A kernel we started ends with its session, unless it should be kept; it is never ended because the connection is lost,
+and a kernel that somebody else started is never ended at all. Each is on record before code runs in it.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class RemotePlace(Value, frozen=True, kw_only=True):
 
     @property
     def telling(self) -> str:
-        """As the person is told."""
+        """As shown to the user."""
         what = f"kernel {self.kernel_id[:SHORT_ID]}" if self.kernel_id else self.kernelspec
         return f"{what} on {self.server.host}"
 
@@ -76,13 +76,13 @@ class Seat:
         self.only_back = False
         """No other kernel is started where the one on record is gone."""
         self.lost = ""
-        """What is gone since the run before, as a sentence, until it was told."""
+        """The loss since the last run, as a sentence, until it is reported."""
         self.is_busy = False
-        """Whether the kernel was at work when we came back to it."""
+        """Whether the kernel was busy when we reconnected to it."""
         self.is_settled = False
         """Whether it is ready, and ours to end."""
         self.is_leaving = False
-        """Whether the session ends: what is to be kept is kept."""
+        """Whether the session ends: kernels to keep are kept."""
         self.orphan: RunRequest | None = None
         """The run on record that the program before did not see the end of."""
         self._launch = launch
@@ -99,7 +99,7 @@ class Seat:
 
     @property
     def has_record(self) -> bool:
-        """Whether there is a kernel to come back to."""
+        """Whether there is a kernel to reconnect to."""
         return self._record is not None
 
     @property
@@ -119,8 +119,8 @@ class Seat:
     # -- opening ---------------------------------------------------------------------------------------
 
     async def open(self) -> Opened:
-        """Come back to the kernel on record, attach to the one that was named, or start one; KernelError if that cannot
-        be. It is on record before anything else is done with it."""
+        """Reconnect to the kernel on record, attach to the named one, or start one; KernelError if that fails. It is on
+        record before anything else happens."""
         self.is_settled, self._orphans = False, set()
         async with AsyncExitStack() as stack:
             site = await stack.enter_async_context(open_site(self.place.server, self._launch, _log.info))
@@ -150,15 +150,15 @@ class Seat:
             return Opened(process, channels, stack.pop_all(), asked_to_end=False, returns=returns)
 
     async def settle(self, *, is_python: bool) -> None:
-        """The kernel is ready: what it is goes on record."""
+        """The kernel is ready: put it on record."""
         self.is_settled = True
         assert self._record is not None
         assert self._channels is not None
         await self._remember(msgspec.structs.replace(self._record, is_python=is_python, voice=self._channels.voice))
 
     async def _look_for(self, site: JupyterServer) -> RunningKernel | None:
-        """The kernel on record or the one that was named; None if one is to be started. KernelGone if it is gone, and
-        no other may be started in its place."""
+        """The kernel on record or the named one; None if one should be started. KernelGone if it is gone, and no other
+        may replace it."""
         if self._record is not None:
             if (found := await site.look_up(self._record.kernel_id)) is not None:
                 return found
@@ -222,12 +222,12 @@ class Seat:
 
     @property
     def is_kept(self) -> bool:
-        """Whether it goes on when the session ends."""
+        """Whether it keeps running when the session ends."""
         return self.is_foreign or (bool(self.place.name) and self._launch.keeps_kernels())
 
     @property
     def _stays(self) -> bool:
-        """Whether the kernel goes on when we let go of it."""
+        """Whether the kernel keeps running when we let go of it."""
         if self._record is None or self._record.foreign:
             return True
         if self._process is not None and self._process.cause == UNREACHABLE:
@@ -252,8 +252,8 @@ class Seat:
             await asyncio.to_thread(self._living.put, record)
 
     async def end(self) -> None:
-        """The person has changed to another kernel: nobody comes back to this one. Ours is ended, also where there was
-        no connection to it; KernelError if it may go on."""
+        """The user has changed to another kernel: nobody reconnects to this one. Ours is ended, even without a
+        connection to it; KernelError if it may still be running."""
         record = self._record
         if record is None or record.foreign:
             await self.forget()
@@ -288,13 +288,13 @@ class Seat:
         await self.forget()
 
     async def forget(self) -> None:
-        """Nobody comes back to it."""
+        """Nobody will reconnect to it."""
         record, self._record = self._record, None
         if record is not None and self.place.name:
             await asyncio.to_thread(self._living.forget, record)
 
     def note_heir(self) -> None:
-        """Another session goes on with the kernel."""
+        """Another session takes over the kernel."""
         if self._record is not None:
             self._record = msgspec.structs.replace(self._record, session_id=self._launch.session_id())
 
@@ -304,13 +304,13 @@ class KernelRestarted(KernelGone):
 
 
 def require_python(language: str, host: str) -> None:
-    """KernelError where a kernel that is to be attached to runs another language."""
+    """KernelError if the kernel to attach to runs another language."""
     if language.lower() != "python":
         raise KernelError(f"That kernel on {host} runs {language[:40] or 'no known language'}, not Python.")
 
 
 def attachment_error(name: str, host: str) -> SettingsError:
-    """Why nothing is attached to before the person has said yes: what it costs whoever started it."""
+    """Why we attach to nothing before the user has said yes: the cost for the person who started it."""
     return SettingsError(
         f"Somebody else started {name} on {host}, or works in it now.",
         hint=f"To attach to it all the same: /kernel {name} yes, or start with --kernel {name} --attach.",

@@ -1,6 +1,6 @@
-"""The REST side of a Jupyter server, hub or gateway. What is not as it should be is a KernelError in plain words.
+"""The REST side of a Jupyter server, hub or gateway. Unexpected answers raise a KernelError in plain words.
 
-The token goes to this server only: redirects are not followed, and it stands in no error.
+The token goes to this server only: redirects are not followed, and no error contains it.
 """
 
 import asyncio
@@ -43,15 +43,15 @@ REFUSED = {
 
 
 class Tunnel(Protocol):
-    """A way to a server that no address leads to."""
+    """A way to a server that has no reachable address."""
 
     host: str
     """For the person: where the server is."""
     socket: Path
-    """What leads to it here."""
+    """The local end of it."""
 
     async def ready(self) -> None:
-        """Wait until it leads there; KernelError if it does not, KernelGone if there is nothing any more."""
+        """Wait until it is connected; KernelError if it is not, KernelGone if the server no longer exists."""
         ...
 
 
@@ -61,8 +61,8 @@ class JupyterServer:
     def __init__(
         self, url: str, token: str = "", tunnel: Tunnel | None = None, *, name: str = "", remedy: str = ""
     ) -> None:
-        """`url` with the path before `/api`; a `?token=` in it counts where no token is given. A `tunnel` leads there,
-        if one is given. `name` is what the person calls it, `remedy` what helps where the token is not taken."""
+        """`url` with the path before `/api`; a `?token=` in it applies if no other token is given. A `tunnel`, if
+        given, leads there. `name` is the user's name for it, `remedy` the advice for a refused token."""
         parts = urlsplit(url)
         given = dict(pair.partition("=")[::2] for pair in parts.query.split("&"))
         self.host = tunnel.host if tunnel is not None else parts.hostname or ""
@@ -260,7 +260,7 @@ class ServerUnreachable(KernelError):
 
 
 class ServerAsleep(KernelError):
-    """The server would have to be started."""
+    """The server would have to start."""
 
     def __init__(self, host: str) -> None:
         super().__init__(f"No Jupyter server runs on {host}.", hint="It starts when code first runs there.")

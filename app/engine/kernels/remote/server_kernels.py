@@ -33,7 +33,7 @@ class ServerKernels:
     def __init__(self, launch: Launch, servers: KnownServers, living: LivingKernels) -> None:
         self.place: RemotePlace | None = None
         self.specs: dict[str, Language] = {}
-        """What the server can start and the language of each, as far as it was asked."""
+        """What the server can start and the language of each, as far as known."""
         self._launch = launch
         self._servers = servers
         self._living = living
@@ -70,7 +70,7 @@ class ServerKernels:
         self.place = place
         self._note_specs(specs)
         if not specs:
-            with suppress(KernelError):  # its kernel says so, when it is to start
+            with suppress(KernelError):  # its kernel reports that when it starts
                 await self.look_around()
         return True
 
@@ -172,7 +172,7 @@ class ServerKernels:
         return tuple(dict.fromkeys(one.language for one in self._records() if one.server == place.name))
 
     def hand_over(self, session_id: str, heir: str) -> None:
-        """Another session goes on with the kernels of this one."""
+        """Another session takes over the kernels of this one."""
         self._living.hand_over(session_id, heir)
 
     # -- reading ---------------------------------------------------------------------------------------

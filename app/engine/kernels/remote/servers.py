@@ -52,7 +52,7 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def place(self) -> str:
-        """What a kernel runs in, as the person is told."""
+        """Where a kernel runs, as shown to the user."""
         return f"{self.kernel} on {self.host}"
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{variable or 'To give another token: '}{command}"
 
     async def find_token(self, environ: Mapping[str, str], learn: Callable[[str, str], None]) -> str:
-        """The token, of which `learn` was told; "" if there is none. KernelError if where it is kept does not give it.
+        """The token, which `learn` gets first; "" if there is none. KernelError if its store does not return it.
 
         A keyring may take half a minute for that.
         """
@@ -147,8 +147,8 @@ class KnownServers:
             self._write(known)
 
     def move_tokens(self, store: CredentialStore) -> str:
-        """Take tokens that an earlier version kept in this file over into the file of credentials, which is as private;
-        what was done, as a sentence, "" if nothing."""
+        """Move tokens that an earlier version kept in this file to the credentials file, which is as private; returns
+        the notice, "" if there were none."""
         if not any(server.token for server in self.all().values()):
             return ""
         with file_lock(self._path):
@@ -171,5 +171,5 @@ class KnownServers:
 
 
 def known_servers() -> KnownServers:
-    """Those of whoever runs this."""
+    """The servers of the current user."""
     return KnownServers(private_dir(data_dir()) / SERVERS_FILE, owner=os.getuid())

@@ -69,7 +69,7 @@ def printable(text: bytes) -> str:
 
 
 class SshProcess:
-    """One connection with a script at its end."""
+    """One connection, with a script running at the other end."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, pipes: asyncio.SubprocessTransport, address: KernelAddress
@@ -104,7 +104,7 @@ class SshProcess:
                 hint="Install OpenSSH's client, or say in kernel.ssh_command which program it is.",
             ) from error
         made = cls(asyncio.subprocess.Process(pipes, protocol, loop), pipes, address)
-        with suppress(KernelError):  # why it ended is said to whoever reads
+        with suppress(KernelError):  # the reader gets the reason
             await made.send(script)
         return made
 
@@ -157,7 +157,7 @@ class SshProcess:
             self._pipes.close()
 
     def _signal(self, number: signal.Signals) -> None:
-        """By its number: asyncio's own way may take its end away from whoever waits for it."""
+        """By its pid: asyncio's own method may take the exit status away from the waiter."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, number)

@@ -1,7 +1,7 @@
-"""What runs on the other machine to start, find and stop a Jupyter server of ours there: a script for any `sh`.
+"""The script that starts, finds and stops a Jupyter server of ours on the other machine, for any `sh`.
 
-It comes by stdin, so no line of it stands in a list of processes, and it answers with lines that begin with `oi-tui`:
-what profiles print beside it does not count. The token is made there and lies in a file that only its owner can read.
+It comes by stdin, so no line of it is in a list of processes, and its answers are lines that begin with `oi-tui`:
+output of profiles is ignored. The token is made there and kept in a file that only its owner can read.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ BOOTSTRAP = (
     r"""OI_TUI_SCRIPT=$S; export OI_TUI_SCRIPT; case ${SHELL:-/bin/sh} in *csh) exec sh -c "$OI_TUI_SCRIPT";; """
     r"""*) exec "${SHELL:-/bin/sh}" -l -c "exec sh -c \"\$OI_TUI_SCRIPT\"";; esac'"""
 )
-"""What ssh is told to run: reads the script and runs it as the login shell would, whose profile says where jupyter is.
-Every usual shell takes these quotes as they are meant."""
+"""The command for ssh: reads the script and runs it in the login shell, whose profile says where jupyter is. Every
+usual shell reads these quotes the same way."""
 
 _COMMON = r"""
 umask 077
@@ -155,7 +155,7 @@ if [ "$(cat "$dir/clients/$client" 2>/dev/null)" = $$ ]; then rm -f "$dir/client
 
 def begin_script(python: str, way: Way, *, starts: bool = True) -> str:
     """Find the server or start it (only with `starts`); answers `state FRESH PORT SOCKET TOKEN` or `failed WHY LOG`,
-    where WHY is `asleep` if none runs and none is to be started."""
+    where WHY is `asleep` if none runs and none should be started."""
     return f"{_variables(python, way)}starts={int(starts)}\n{_COMMON}{_BEGIN}{END}\n"
 
 

@@ -1,7 +1,7 @@
-"""A Jupyter server on another machine that is ours: started or found over ssh, reached through a socket here.
+"""A Jupyter server of ours on another machine: started or found over ssh, reached through a socket here.
 
-It outlives the connection, which is made anew when it is lost. Who leaves last stops it, unless kernels stay; without
-kernels it ends by itself after a while, and kernels that nobody comes back to are ended there.
+It outlives the connection, which reconnects when it is lost. The last one to leave stops it, unless kernels stay;
+without kernels it ends by itself after a while, and so do kernels that nobody reconnects to.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class SshServer:
-    """The server there, and the socket here that leads to it."""
+    """The server there, and the local socket that leads to it."""
 
     def __init__(
         self, address: KernelAddress, folder: Path, *, python: str = "", command: str, environ: Mapping[str, str]
@@ -70,8 +70,8 @@ class SshServer:
         return self._process is None or self._process.has_ended or self._answered != self._checks
 
     async def open(self, *, starts: bool = True) -> None:
-        """Start the server or find it, and make the way to it; KernelError in plain words if that cannot be. Without
-        `starts` it has to be there: ServerAsleep."""
+        """Start the server or find it, and connect to it; KernelError in plain words if that fails. Without `starts` it
+        must be running: ServerAsleep."""
         for _ in range(3):
             try:
                 await self._begin(starts=starts)
@@ -128,7 +128,7 @@ class SshServer:
             return
         await self._process.close()
         self._process = None
-        if await self._is_open():  # a connection that the person shares (ControlMaster) goes on with what it was told
+        if await self._is_open():  # a connection that the user shares (ControlMaster) keeps its forwardings
             options = ("-O", "cancel", "-L", f"{self.socket}:{self._target}")
             arguments = ssh_arguments(self._command, self._address, *options)
             cancelling = await SshProcess.start(arguments, self._address, self._environ, "")
@@ -190,7 +190,7 @@ class SshServer:
             raise KernelError(f"{self.host} says other things over ssh than it is asked.") from None
 
     async def _answers(self) -> bool:
-        """Whether there is a server behind the socket: a machine may forbid to go on from ssh."""
+        """Whether there is a server behind the socket: a machine may forbid forwarding."""
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(CHECKING):
                 reader, writer = await asyncio.open_unix_connection(self.socket)

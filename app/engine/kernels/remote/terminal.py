@@ -1,7 +1,7 @@
 """A shell in a terminal of a Jupyter server, as a seat of `ShellKernel`: never sandboxed by us.
 
 A terminal carries one stream of characters and files are not shared, so a small program of ours (`in_terminal.py`) is
-typed into it first. What comes from there is not trusted: it is bounded, and what is no frame is passed over.
+typed into it first. Its output is not trusted: it is bounded, and anything that is no frame is ignored.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ class RemoteSeat:
         self._failed: asyncio.Future[None] | None = None
         """Why the shell cannot be had, until it is there."""
         self._number = 0
-        """Of the run that goes on."""
+        """Of the current run."""
         self._decoders: dict[str, codecs.IncrementalDecoder] = {}
         self._echoes = True
         self._over = asyncio.Event()
@@ -311,7 +311,7 @@ class _Loader:
         self.why = ""
 
     def hear(self, text: str) -> str:
-        """The terminal says this; what is to be typed next, "" for nothing yet."""
+        """Handle output of the terminal; returns what to type next, "" for nothing yet."""
         self._heard = (self._heard + text)[-LONGEST_COMPLAINT:]
         if self._fails in self._heard:
             self.why = "there is no Python 3.9 or newer"

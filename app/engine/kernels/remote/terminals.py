@@ -1,4 +1,4 @@
-"""The terminals of a server, by REST, and what is said where it has none."""
+"""The terminals of a server, by REST, and the errors if it has none."""
 
 import asyncio
 from contextlib import suppress
@@ -84,12 +84,12 @@ async def find_obstacle(launch: Launch, server: KnownServer) -> str:
     """Why no shell can run on this server, as the end of a sentence; "" if one can, or if the server does not say. It
     is not started for that."""
     if server.url.startswith(SSH):
-        return ""  # to be asked, it would have to be started
+        return ""  # to answer, it would have to start
     try:
         async with asyncio.timeout(ASKED), open_site(server, launch, starts=False) as site:
             return await Terminals(site).obstacle()
     except (KernelError, TimeoutError):
-        return ""  # whoever starts something there is told
+        return ""  # a user who starts something there sees the error
 
 
 def tell_where(host: str, *, shell_there: bool, no_shell: bool) -> str:

@@ -30,7 +30,7 @@ class Finding(NamedTuple):
     what: str
 
     @property
-    def innocent(self) -> bool:
+    def is_benign(self) -> bool:
         """A write that did not come to its end changes nothing that was in the log."""
         return self.kind == "interrupted write"
 
@@ -47,7 +47,7 @@ class LogReport(NamedTuple):
     @property
     def intact(self) -> bool:
         """Nothing was changed, as far as this machine can know."""
-        return all(finding.innocent for finding in self.findings)
+        return all(finding.is_benign for finding in self.findings)
 
 
 class _Kind(Value, frozen=True, kw_only=True):
@@ -140,9 +140,9 @@ def _chain(lines: LogLines, first: ChainLink, seals: Set[ChainLink] = frozenset(
     for index, (line, link) in enumerate(zip(lines.read, lines.links, strict=True)):
         number = index + 1
         if lines.is_torn(index):
-            innocent = Finding(number, "interrupted write", "it has no end: the program was ended while it wrote")
+            is_benign = Finding(number, "interrupted write", "it has no end: the program was ended while it wrote")
             cut = Finding(number, "cut off", "its end is gone, and the heads know that it had one")
-            found.append(cut if link in seals else innocent)
+            found.append(cut if link in seals else is_benign)
             said += 1
         elif line is None:
             found.append(Finding(number, "unreadable", "it is no line of a log: edited, or put in"))
@@ -184,7 +184,7 @@ def _against(links: Sequence[ChainLink], seals: Sequence[ChainLink], who: str) -
 
 def _with(found: list[Finding], more: Iterable[Finding]) -> list[Finding]:
     """One finding a line is enough; that of the chain says more."""
-    lines = {finding.line for finding in found if not finding.innocent}
+    lines = {finding.line for finding in found if not finding.is_benign}
     return sorted((*found, *(finding for finding in more if finding.line not in lines)), key=lambda f: f.line)
 
 

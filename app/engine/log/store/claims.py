@@ -43,7 +43,7 @@ class Claims:
         """Descriptors, None where there is no lock to be had."""
 
     @classmethod
-    def beside(cls, database: Path) -> "Claims":
+    def for_database(cls, database: Path) -> "Claims":
         """Those of the sessions in this database."""
         return cls(database.parent / "open")
 
