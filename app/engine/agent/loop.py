@@ -1,8 +1,7 @@
-"""The loop: ask the model, have its actions decided, run them, tell the model, until there is nothing more to do.
+"""The agent loop: ask the model, decide about its actions, run them, report to the model, until nothing is left to do.
 
-What happens goes to `Session.emit`, which folds it into `Session.transcript` and tells the observers. What is no
-coroutine is called while one is under way, from the same event loop.
-Nothing here knows of LiteLLM, Jupyter, files or sockets.
+Events go to `Session.emit`, which folds them into `Session.transcript` and notifies the observers. Plain methods may be
+called while a coroutine runs, from the same event loop. Nothing here knows of LiteLLM, Jupyter, files or sockets.
 """
 
 import asyncio
@@ -83,9 +82,9 @@ class Session:
         forked_from: "Session | None" = None,
     ) -> None:
         """`find_written` gives the files of the folder that changed since a moment (Unix time), in a thread. A run may
-        take `time_limit` seconds, 0 is no limit; the user may give one run another. `ready`
-        is awaited before each question to the model: the model may still be opening. `forked_from` was in these
-        kernels before: what is known of them, its strictness, budget and late output go on here; its grants do not."""
+        take `time_limit` seconds, 0 is no limit; the user may give one run another. `ready` is awaited before each
+        question to the model: the model may still be opening. `forked_from` was in these kernels before: their known
+        state, its strictness, budget and late output continue here; its grants do not."""
         self.kernels = kernels
         self._runners = Runners(kernels, tools or Toolbox())
         self.settings = settings
@@ -129,7 +128,7 @@ class Session:
         )
         self._execution: Execution | None = None
         self._proposed: Sequence[str] = ()
-        """Actions that the last answer proposed, in order; what was thought or cut is none of them."""
+        """Actions of the last answer, in order; without those in a thought or a truncated block."""
 
     # -- the turn ----------------------------------------------------------------------------------
 
@@ -147,7 +146,7 @@ class Session:
 
     async def _turn(self) -> None:
         """Ask the model, have its actions decided, run them, ask again with what came out, until something ends it."""
-        actions: Iterator[str] = iter(())  # of what was proposed, what is not decided about yet
+        actions: Iterator[str] = iter(())  # proposed actions without a decision
         try:
             for step in range(1, self.settings.max_steps + 1):
                 self._proposed = await self._dialogue.ask(step)
@@ -179,7 +178,7 @@ class Session:
     # -- deciding and running ------------------------------------------------------------------------
 
     async def _decide(self, block_id: str) -> PolicyDecision | None:
-        """What the policy says of this action if it is to run. TurnStopped if a decision against it ends the turn."""
+        """The policy's decision about this action. TurnStopped if a refusal ends the turn."""
         block = self._action(block_id)
         if self._obstacle(block):
             self._skip(block_id)
@@ -193,7 +192,7 @@ class Session:
         return await self.decisions.settle(block, ruling, self._guard, self.emit)
 
     async def _run(self, block_id: str, ruling: PolicyDecision) -> None:
-        """Run what was decided about. TurnStopped if nothing can run it; code that raises ends nothing."""
+        """Run an approved action. TurnStopped if nothing can run it; an exception in the code ends nothing."""
         failure = await self._execute(block_id, ruling)
         block = self._action(block_id)
         self._guard.note_run(block)
@@ -241,8 +240,8 @@ class Session:
         await rebuild(blocks, perform, self.emit)
 
     async def come_back(self, kernel: RejoinableKernel, block_id: str) -> None:
-        """This kernel has the variables of earlier runs after all. Where the run of a block went on in it without us,
-        follow that to its end: nothing is decided or sealed anew."""
+        """This kernel has the variables of earlier runs after all. If a block's run continued in it without us, follow
+        that to its end: there is no new decision and no new audit record."""
         self._inherited = 0
         if not block_id:
             return
@@ -257,7 +256,7 @@ class Session:
     async def _execute(
         self, block_id: str, ruling: PolicyDecision | None = None, runner: Runner | None = None
     ) -> KernelError | AuditError | None:
-        """Run what the block says now; why nothing could run at all, which the person is told here."""
+        """Run the block's current source; returns why nothing could run at all, after notifying the user."""
         since = time.time()
         try:
             failure = await self._perform(self._action(block_id), self.emit, ruling, runner)
@@ -326,10 +325,10 @@ class Session:
         return execution is not None and await execution.answer(request_id, text)
 
     def interrupt(self, *, turn: bool = False) -> None:
-        """Stop the run that is under way, else the answer that streams; with `turn`, whatever the turn does.
+        """Interrupt the current run, else the answer that streams; with `turn`, whatever the turn does.
 
-        Returns at once; how it ended is told by the events of the turn. A kernel that ignores the interrupt
-        goes on, unless the turn is stopped: then it is restarted.
+        Returns at once; the events of the turn report the end. A kernel that ignores the interrupt keeps running,
+        unless the turn is stopped: then it is restarted.
         """
         execution = self._execution
         if turn or (execution is None and self._halt.waits):

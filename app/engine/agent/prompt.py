@@ -104,7 +104,7 @@ class Conversation:
                 said = tuple(teller.messages(list(group)))
                 known = _Told(group, images, said, {name: tuple(found) for name, found in teller.withheld.items()})
             told[group[0].id] = known
-        self._told = told  # what was forgotten is forgotten here too
+        self._told = told  # cleared blocks leave the cache too
         first = ChatMessage(role="system", text=self._redactor.redact(safe_text(system)).text)
         messages = [first, *(message for known in told.values() for message in known.messages)]
         return tuple(_with_insistence(_merge(messages)) if self._insist else _merge(messages))
@@ -133,7 +133,7 @@ class _Teller:
         self._images = images
 
     def messages(self, group: list[Block]) -> Iterator[ChatMessage]:
-        """What is told of a prompt, of the person's own code, or of a whole answer and what its code gave."""
+        """The messages for a prompt, for the user's own code, or for a whole answer with the results of its code."""
         match group:
             case [UserBlock() as block]:
                 shown = tuple(name for name in block.files if name.startswith("data:image/")) if self._images else ()
@@ -198,7 +198,7 @@ class _Teller:
         """A source as it leaves; in arguments of a call, a secret may be spelled in any way that JSON has."""
         clean = self._clean(block)
         if isinstance(block, CallBlock):
-            with contextlib.suppress(ValueError, RecursionError):  # no JSON: what it is, it is as it stands there
+            with contextlib.suppress(ValueError, RecursionError):  # not JSON: keep the text verbatim
                 arguments = json.loads(source)
                 if (cleaned := _with_each_text(arguments, clean)) != arguments:
                     return clean(json.dumps(cleaned, ensure_ascii=False, indent=2))
@@ -271,7 +271,7 @@ def _merge(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
 
 
 def _with_insistence(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
-    """With what was, or is to be, said after each answer that neither ran code nor was answered by the person."""
+    """With the insistence after each answer that neither ran code nor was answered by the user."""
     last = ""
     for message in messages:
         if last == message.role == "assistant":

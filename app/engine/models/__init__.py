@@ -1,1 +1,1 @@
-"""Language models: by name, over LiteLLM, with errors in plain words; and what there is to choose from."""
+"""Language models: by name, over LiteLLM, with errors in plain words; and the models to choose from."""

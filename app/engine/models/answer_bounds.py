@@ -37,7 +37,7 @@ PIECE = 65_536
 PACKED = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 """What we can unpack within bounds."""
 UNPACKED = (b"content-encoding", b"content-length")
-"""Headers that are not true of what was unpacked."""
+"""Headers that no longer apply to the decompressed content."""
 
 asking: ContextVar[bool] = ContextVar("asking", default=False)
 """Whether what is sent is a request to a model: a download may be larger, and come from elsewhere."""

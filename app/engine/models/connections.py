@@ -71,7 +71,7 @@ class Connections:
         try:
             yield response
         finally:
-            response.close()  # what was read to its end has gone back to the pool before
+            response.close()  # a fully read response has returned to the pool before
 
     async def close(self) -> None:
         """Let go of all that is open."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class EventStream:
-    """Gathers the `data` of events; what is not complete waits for more."""
+    """Collects the `data` of events; an incomplete event waits for more."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

@@ -72,8 +72,8 @@ def is_loopback(url: str) -> bool:
 def environment_key(provider: str, names: Iterable[str], environ: Mapping[str, str], url: str) -> str | None:
     """The key to send, None where there is none.
 
-    A key of the environment never goes to a server on this machine that only speaks OpenAI's language:
-    whoever listens on that port would get it.
+    A key of the environment never goes to a server on this machine that only speaks OpenAI's language: any program
+    listening on that port would get it.
     """
     if provider == "openai" and is_loopback(url):
         return DUMMY_KEY
@@ -82,19 +82,19 @@ def environment_key(provider: str, names: Iterable[str], environ: Mapping[str, s
 
 
 def require_sendable(key: str | None, asked: ModelEndpoint) -> None:
-    """ModelError for a key that cannot stand in the head of a request; it is not shown."""
+    """ModelError for a key that is invalid in a request header; the error does not show it."""
     if key is not None and not (key.isascii() and key.isprintable()):
         title = f"The key for {asked.provider or asked.model} has characters in it that no key has."
         raise ModelError("wrong_key", title, hint="Look for a line end or a blank that was copied along with it.")
 
 
 def known_secrets(key: str | None, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What must not stand in any message, longest first: one may be part of another."""
+    """What no message may contain, longest first: one may be part of another."""
     values = {value for name, value in environ.items() if is_credential(name, value)} | {key or ""}
     telling = (value for value in values if len(value) >= 8 and value != DUMMY_KEY)
     return tuple(sorted(telling, key=len, reverse=True))
 
 
 def decide_switch(setting: str, known: object) -> bool:
-    """What `auto`, `on` or `off` means of a model of which this is known."""
+    """The value of `auto`, `on` or `off` for a model of which this is known."""
     return setting == "on" or (setting == "auto" and bool(known))

@@ -173,7 +173,7 @@ def no_key(asked: ModelEndpoint, details: str = "") -> ModelError:
 
 
 def cut_off_error(asked: ModelEndpoint, details: str = "") -> ModelError:
-    """The answer broke off."""
+    """The connection was lost in the middle of an answer."""
     title = f"Connection to {asked.host} lost; what had arrived is kept."
     return ModelError("cut", title, hint="Try again, or ask it to continue.", details=details)
 
@@ -192,7 +192,7 @@ def refusal_error(asked: ModelEndpoint, details: str = "") -> ModelError:
 
 
 def unknown_provider(name: str) -> ModelError:
-    """A name that no provider can be told from."""
+    """The provider of this name is unknown."""
     hint = "Write PROVIDER/NAME, for example openai/gpt-5, or give the server's address with /model or --api-base."
     return ModelError("unknown_model", f"No provider is known for the model “{name}”.", hint=hint)
 

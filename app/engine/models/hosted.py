@@ -18,7 +18,7 @@ class HostedProvider:
     """A company that answers for money, and a good model of theirs to begin with."""
 
     name: str
-    """As it stands in front of the slash."""
+    """The part in front of the slash."""
     title: str
     """As the company writes it."""
     base: str

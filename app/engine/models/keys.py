@@ -14,14 +14,14 @@ from oi_tui.app.engine.models.hosted import find_hosted, provider_at, provider_t
 _PROVIDER, _SERVER = "provider:", "server:"
 
 LearnSecret = Callable[[str, str], None]
-"""Is given the name that stands for a secret, and the secret."""
+"""Called with the name of a secret, and the secret."""
 
 
 class ModelKeys:
     """What is kept in the store of credentials for models."""
 
     def __init__(self, store: CredentialStore, environ: Mapping[str, str], learn: LearnSecret) -> None:
-        """`learn` is told of each key before anybody gets it."""
+        """`learn` is called with each key before anybody gets it."""
         self.store = store
         self._environ = environ
         self.learn = learn
@@ -48,7 +48,7 @@ class ModelKeys:
         }
 
     async def keep(self, provider: str, api_base: str, key: str) -> str:
-        """Keep it in the keyring, else in the file: whoever asks has said so to the person. Where it is, in words."""
+        """Keep it in the keyring, else in the file, after the user agreed. Returns the place in words."""
         name = self._name(provider, api_base) or credential_of(api_base or provider)
         self.learn(f"API key of {tell_key_owner(name)}", key)
         if not await self.store.keep(name, key):
@@ -57,7 +57,7 @@ class ModelKeys:
         return f"in {self.store.path}, readable by you only"
 
     def _name(self, provider: str, api_base: str) -> str:
-        """What the key is kept as; "" where the environment leads to a server that we keep nothing for."""
+        """The name of the stored key; "" if the environment points to a server whose key we do not store."""
         hosted = find_hosted(provider)
         elsewhere = hosted.base_variables if hosted is not None else ()
         base = api_base or next((there for one in elsewhere if (there := self._environ.get(one, "").strip())), "")
@@ -70,7 +70,7 @@ class ModelKeys:
 
 
 def model_keys(environ: Mapping[str, str], learn: LearnSecret = lambda name, key: None) -> ModelKeys:
-    """The keys of whoever runs this."""
+    """The keys of the current user."""
     return ModelKeys(credential_store(environ), environ, learn)
 
 

@@ -40,7 +40,7 @@ def look_up_lean(
     url = place.base if section.api_base or provider.local or provider.base != place.base else ""
     names = provider.variables if place.own or provider.name == "openai" else ()
     if provider.local and is_loopback(place.base):
-        names = ()  # whoever listens there would get it
+        names = ()  # any program listening there would get it
     key = (api_key or "").strip() or environment_key(provider.name, names, environ, url)
     needs_key = not (provider.local or url)
     asked = ModelEndpoint(

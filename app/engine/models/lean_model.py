@@ -36,9 +36,9 @@ LAST_WORDS = 2.0
 PLENTY = 16_384
 """Bytes at once that are worth a turn of the event loop."""
 LINES = ("application/x-ndjson", "application/jsonl")
-"""Types of content of which each line is an event."""
+"""Content types with one event a line."""
 THOUGHTS = 200
-"""Calls of which the thoughts that led to them are remembered, for providers that want them back."""
+"""Calls whose preceding thoughts are remembered, for providers that require them back."""
 
 Response: TypeAlias = "AbstractAsyncContextManager[ClientResponse]"
 ReadEvent = Callable[[bytes], AnswerPiece]
@@ -94,7 +94,7 @@ class LeanModel(ServedModel):
 
 
 class LeanAttempt(Attempt):
-    """One attempt, over HTTP: events, or lines of JSON, each of which is read by itself."""
+    """One attempt, over HTTP: events, or lines of JSON, each parsed separately."""
 
     def __init__(
         self, facts: Facts, response: "Response", request: ChatRequest, read: ReadEvent, remember: Remember
@@ -178,7 +178,7 @@ class LeanAttempt(Attempt):
             raise
 
     def _read(self, events: Iterable[bytes]) -> Iterator[Delta]:
-        """What these events say, neighbouring text as one delta; what came before an error is told before it."""
+        """The deltas of these events, neighbouring text as one delta; text before an error comes before it."""
         text: list[str] = []
         thoughts: list[str] = []
         for data in events:
@@ -232,7 +232,7 @@ class LeanAttempt(Attempt):
 
 
 def _join(text: list[str], thoughts: list[str]) -> Iterator[Delta]:
-    """What was gathered, what was thought before what was said, as one delta each; the lists are empty then."""
+    """The collected texts, thoughts before prose, as one delta each; empties the lists."""
     if thoughts:
         yield ThoughtDelta(text="".join(thoughts))
         thoughts.clear()

@@ -1,8 +1,8 @@
 """A language model over LiteLLM: for the providers that we do not speak to ourselves. The only module that imports it.
 
-LiteLLM takes seconds to import, reads `.env` files, fetches its price list from the network and prints to the
-terminal, unless it is told otherwise beforehand: all of that is in `load`. Its retries need a package that it
-does not require, so ours are in served_model.py. What its errors mean is in failures.py.
+LiteLLM takes seconds to import, reads `.env` files, fetches its price list from the network and prints to the terminal,
+unless configured before: `load` does all of that. Its retries need a package that it does not require, so ours are in
+served_model.py. What its errors mean is in failures.py.
 """
 
 import gc

@@ -38,7 +38,7 @@ def _message(message: ChatMessage, *, images: bool) -> JsonObject:
 
 
 def _call(call: ToolCall) -> JsonObject:
-    # Several providers parse the arguments again: what a model broke off must still be an object.
+    # Several providers parse the arguments again: truncated ones must still be an object.
     arguments = (
         call.arguments if _arguments(call) is not None else msgspec.json.encode({"code": call.arguments}).decode()
     )

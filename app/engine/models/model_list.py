@@ -11,7 +11,7 @@ from oi_tui.app.engine.models.offers import get_json, model_names, no_list_error
 from oi_tui.app.engine.models.providers import find_lean
 
 LIST_LIMIT = 300
-"""Models of one server that are told."""
+"""Models of one server that are listed."""
 PATIENCE = 2.5
 """Seconds in which a server has to tell them."""
 

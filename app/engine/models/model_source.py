@@ -114,8 +114,8 @@ class Models:
         free: bool = False,
         check: bool = False,
     ) -> Model:
-        """Our own client for whoever it can speak to, LiteLLM for all others; ready to be asked. ModelError where
-        LiteLLM is needed and was left out."""
+        """Our own client for every provider it supports, LiteLLM for the others; ready to use. ModelError if LiteLLM is
+        needed and not installed."""
         choice = await asyncio.to_thread(find_lean, section.name, section.api_base)
         model: ServedModel
         if choice is not None:
@@ -175,7 +175,7 @@ class Models:
         return "" if self._keys is None else str(self._keys.store.path).replace(str(Path.home()), "~", 1)
 
     def provider(self, name: str) -> str:
-        """The provider that stands in front of the name; "local" of the embedded models."""
+        """The provider in front of the name; "local" for the embedded models."""
         return "local" if name.startswith(EMBEDDED) else provider_of(name)
 
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
-"""A model of an Ollama server, by its own language: what the model can do is asked of the server, and how long a
-conversation may be is told to it."""
+"""A model of an Ollama server, in Ollama's own API: the server reports what the model can do, and each request sets the
+context length."""
 
 import asyncio
 import dataclasses
@@ -54,7 +54,7 @@ class OllamaModel(LeanModel):
         )
 
     async def _ask_card(self, facts: Facts) -> ModelCard | None:
-        """What the server tells of the model; None if it does not: whoever asks then hears why."""
+        """The server's description of the model; None if it has none: the request then reports why."""
         from aiohttp import ClientError  # heavy
 
         try:

@@ -72,7 +72,7 @@ class ModelCard(msgspec.Struct):
 
 
 def chat_lines_body(facts: Facts, section: ModelSection, request: ChatRequest) -> JsonObject:
-    """The request; `facts.context_window` is the context that is asked for."""
+    """The request; `facts.context_window` is the requested context length."""
     tools = facts.takes_tools and bool(request.tools)
     spoken = request_messages(request.messages, tools=tools, images=facts.takes_images)
     limits = {

@@ -20,7 +20,7 @@ from oi_tui.app.engine.models.wire import AnswerPiece, CallPiece, decode_json, e
 
 PATH = "/chat/completions"
 _TICKS = 10_000_000_000
-"""Of which a dollar has so many: how one provider tells the price."""
+"""This many make a dollar: the unit of one provider's prices."""
 
 
 class _Function(msgspec.Struct):

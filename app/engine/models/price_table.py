@@ -40,7 +40,7 @@ def _read_list() -> Mapping[str, msgspec.Raw]:
         try:
             return msgspec.json.decode((Path(folder) / _FILE).read_bytes(), type=dict[str, msgspec.Raw])
         except (OSError, msgspec.DecodeError):
-            continue  # another version may keep it elsewhere: then prices are unknown, which is said
+            continue  # another version may keep it elsewhere: then prices are shown as unknown
     return {}
 
 

@@ -21,11 +21,11 @@ class TokenCounts:
     output_tokens: int
     """All that was written, thinking included."""
     cached: int = 0
-    """Of what was read: found in the provider's cache."""
+    """Input tokens found in the provider's cache."""
     cache_written: int = 0
-    """Of what was read: put into it."""
+    """Input tokens written to the cache."""
     reasoning: int = 0
-    """Of what was written: thinking."""
+    """Output tokens of thinking."""
     cost: float | None = None
     """US dollars, where the provider says it."""
 
@@ -41,7 +41,7 @@ class Rates:
     cache_written: float | None = None
     reasoning: float | None = None
     steps: tuple[tuple[int, "Rates"], ...] = field(default=(), repr=False)
-    """Other rates for a whole request of more than so many tokens, highest first."""
+    """Other rates for a whole request of more than this many tokens, highest first."""
     less: "Rates | None" = field(default=None, repr=False)
     """What is asked for at some hours."""
     hours: Mapping[str, Any] = field(default_factory=dict, repr=False)

@@ -21,7 +21,7 @@ class ChatProvider:
     """A provider that is spoken to without LiteLLM."""
 
     name: str
-    """Stands in front of the slash."""
+    """The part in front of the slash."""
     base: str
     """Address of its API."""
     variables: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ THROUGH_LITELLM = frozenset(_THROUGH_LITELLM.split())
 
 @dataclass(frozen=True, kw_only=True)
 class LeanChoice:
-    """A model that is asked without LiteLLM."""
+    """A model that needs no LiteLLM."""
 
     provider: ChatProvider
     model: str
@@ -163,7 +163,7 @@ class LeanChoice:
 
 
 def provider_of(name: str) -> str:
-    """The provider that stands in front of the slash; "openai" where none does: any server may have such a name."""
+    """The provider in front of the slash; "openai" without one: any server may have such a name."""
     prefix, slash, _ = name.partition("/")
     if slash and prefix in _BY_NAME:
         return _BY_NAME[prefix].name

@@ -1,14 +1,14 @@
 """A model that is a file: answers from a script, for demonstrations and for tests that are not about models.
 
 `-m fake/demo.json` (or `fake/~/demo.json`) answers the first request with the first item of the list in `demo.json`,
-and so on; the last one repeats, and a script that was changed begins anew. An item is a text, or an object with the
+and so on; the last one repeats, and a changed script starts again. An item is a text, or an object with the
 fields of `ScriptedAnswer`:
 
     ["I'll add.\\n```python\\n1 + 1\\n```", {"text": "It is 2.", "pace": 20}]
 
 It asks nobody, costs nothing, loads no library, and its name always says what it is. Two files beside the script are
-for tests: to `demo.json.requests` each request is appended as a line of JSON, if that file is there; and an answer
-that pauses goes on when there is a `demo.json.release`.
+for tests: to `demo.json.requests` each request is appended as a line of JSON, if that file is there; and a
+paused answer continues once there is a `demo.json.release`.
 """
 
 import asyncio
@@ -47,12 +47,12 @@ class ScriptedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     chunk: int = 4
     """Characters in one piece."""
     pace: float = 0.0
-    """Pieces a second; 0 is as fast as they are taken."""
+    """Pieces a second; 0 means as fast as possible."""
     pause_after: int | None = None
-    """Wait after so many pieces for the file that ends the pause."""
+    """Wait after this many pieces for the file that ends the pause."""
     calls: tuple[ScriptedCall, ...] = ()
     error: str = ""
-    """Break off with this error at the end of the text."""
+    """Fail with this error at the end of the text."""
 
 
 class ScriptedModel:
@@ -71,7 +71,7 @@ class ScriptedModel:
         _read_script(self._path)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
-        """The next answer of the script as it is now."""
+        """The next answer of the script in its current state."""
         answer = await asyncio.to_thread(self._next, request)
         pieces = [answer.text[start : start + answer.chunk] for start in range(0, len(answer.text), answer.chunk)]
         for number, piece in enumerate(pieces):

@@ -73,8 +73,7 @@ class ServedModel(ABC):
         return self._facts.tells_price if self._facts else True
 
     async def preload(self) -> None:
-        """Import what is needed and look the model up, in a thread. Never raises: what is wrong is said when it is
-        asked."""
+        """Import the libraries and look the model up, in a thread. Never raises: the first request reports errors."""
         try:
             await self._ready()
         except ModelError as error:

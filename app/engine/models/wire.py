@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class CallPiece:
-    """A piece of a native call, as it stands on the wire."""
+    """A piece of a native call on the wire."""
 
     index: int | None
     call_id: str
@@ -48,7 +48,7 @@ def decode_json(data: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    try:  # control characters within strings, and what is no UTF-8
+    try:  # control characters within strings, and invalid UTF-8
         found = json.loads(data.decode("utf-8", "replace"), strict=False)
         return msgspec.convert(_whole(found), type=kind)
     except (ValueError, RecursionError) as error:  # msgspec's own errors are ValueErrors
@@ -87,7 +87,7 @@ def error_in(found: Mapping[str, Any]) -> Mapping[str, Any]:
         message = json.dumps(message if message else inner)
     metadata = inner.get("metadata")
     if isinstance(metadata, Mapping) and isinstance(metadata.get("raw"), str):
-        message = f"{message}: {metadata['raw']}"  # what stands behind a gateway
+        message = f"{message}: {metadata['raw']}"  # the server behind a gateway
     code = inner.get("code")
     code = int(code) if isinstance(code, str) and code.isdecimal() and len(code) == 3 else code
     return {"message": message, "code": code, "type": inner.get("type")}
