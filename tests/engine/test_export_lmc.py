@@ -33,7 +33,7 @@ def test_a_session_is_its_messages_and_what_stands_beside_them() -> None:
     assert (content["format"], content["version"]) == ("oi-tui/lmc", 1)
     assert content["messages"] == static_messages(transcript_of(tour()))
     assert content["session"]["title"] == "Numbers"
-    assert [notice["after"] for notice in content["session"]["notices"]] == [12]
+    assert [notice["after"] for notice in content["session"]["notices"]] == [13]
 
 
 def test_a_session_comes_back_but_for_what_the_language_has_no_words_for() -> None:

@@ -19,6 +19,7 @@ from oi_tui.app.engine.core.events import (
     DecisionRequested,
     ExecutionFinished,
     ExecutionStarted,
+    InputRequested,
     NoticeAdded,
     OutputAdded,
     OutputDropped,
@@ -33,6 +34,9 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.formats.lmc import LmcWriter, events_from_messages, fold_chunks, static_messages
+from oi_tui.app.engine.formats.lmc.mime_map import output_messages
+from oi_tui.app.engine.text.mime import plain_text
+from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.kinds import narrow
 
@@ -116,7 +120,60 @@ def test_L1_a_block_then_prose_has_one_start_and_one_end_of_code_console_and_mes
         {**console, "format": "active_line", "content": "1"},
         {**console, "format": "output", "content": "22"},
         {**console, "end": True},
+        {"role": "server", "type": "status", "content": "executed", "block": "c", "status": "ok"},
+        {"role": "server", "type": "status", "content": "complete", "reason": "done", "detail": ""},
     ]
+
+
+def test_L1_a_refusal_is_told_with_its_reason_and_comes_back() -> None:
+    refused = DecisionMade(block_id="c", verdict="skip", decider="person", source="x = 1", reason="too slow")
+    events = [ASK, StepStarted(number=1), *code("c", "x = 1"), refused, END]
+    confirmation, start, content, end, complete = chunks_of(events)[-5:]
+    assert confirmation["type"] == "confirmation"
+    keys = {"role": "computer", "type": "console", "format": "output", "refused": True, "block": "c"}
+    assert (start, content, end) == (
+        {**keys, "start": True},
+        {**keys, "content": "too slow"},
+        {**keys, "end": True},
+    )
+    assert complete["content"] == "complete"
+    (block,) = (one for one in transcript_of(events).blocks if isinstance(one, CodeBlock))
+    again = fold_events(events_from_messages(static_messages(transcript_of(events))))
+    (back,) = (one for one in again.blocks if isinstance(one, CodeBlock))
+    assert (back.state, back.refusal) == (block.state, block.refusal) == ("refused", "too slow")
+
+
+def test_L1_a_confirmation_precedes_each_decision_whoever_makes_it() -> None:
+    by_mode = DecisionMade(block_id="c", verdict="run", decider="mode", source="1")
+    asked = DecisionRequested(request_id="r", block_id="c", language="python", source="1", sha256="")
+    for events in ([*code("c", "1"), by_mode], [*code("c", "1"), asked, by_mode]):
+        assert [chunk["type"] for chunk in chunks_of(events)].count("confirmation") == 1
+
+
+def test_L1_a_question_of_code_its_exit_code_and_the_end_of_the_turn_are_told() -> None:
+    asks = InputRequested(request_id="r", block_id="c", prompt="Name? ", password=True)
+    begun = ExecutionStarted(block_id="c", generation=1)
+    ended = ExecutionFinished(block_id="c", status="error", duration=0.1, exit_code=3)
+    failed = TurnEnded(reason="model_error", detail="Invalid API key for HOST.")
+    chunks = chunks_of([ASK, *code("c", "exit 3"), begun, asks, ended, failed])
+    question, end, executed, complete = chunks[-4:]
+    assert question == {
+        "role": "computer",
+        "type": "confirmation",
+        "block": "c",
+        "format": "input",
+        "content": {"prompt": "Name? ", "password": True},
+    }
+    assert end["end"] is True
+    assert (executed["status"], executed["exit_code"]) == ("error", 3)
+    assert (complete["reason"], complete["detail"]) == ("model_error", "Invalid API key for HOST.")
+
+
+def test_L1_of_markup_the_assistant_is_told_what_the_model_was_sent() -> None:
+    table = RichOutput(data={"text/html": "<table><tr><td>1</td></tr></table>", "text/plain": "<IPython.HTML object>"})
+    said = output_messages(table)[1]
+    assert (said["recipient"], said["content"]) == ("assistant", plain_text(table))
+    assert "IPython" not in said["content"]
 
 
 SCENES: dict[str, list[AnyEvent]] = {
@@ -211,7 +268,11 @@ def test_runs_of_chunks_are_closed_and_do_not_overlap(name: str) -> None:
             assert open_run is not None
             assert (open_run["role"], open_run["type"]) == (chunk["role"], chunk["type"])
             open_run = None
-        elif chunk["type"] != "confirmation" and chunk.get("format") != "cleared" and not chunk.get("update"):
+        elif (
+            chunk["type"] not in ("confirmation", "status")
+            and chunk.get("format") != "cleared"
+            and not chunk.get("update")
+        ):
             assert open_run is not None
             assert open_run["type"] == chunk["type"]
     assert open_run is None

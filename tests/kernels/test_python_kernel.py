@@ -208,12 +208,12 @@ async def test_L8_code_runs_byte_for_byte_with_its_line_numbers(python: Kernel) 
 async def test_L8_the_line_that_runs_is_reported_and_nothing_else_of_it_is_seen(python: Kernel) -> None:
     source = "\n\nimport time\ndef slow():\n    time.sleep(0.4)\n\nslow()\ntime.sleep(0.4)\n"
     run = await collect(python, source)
-    assert run.lines == [5, 8]
+    assert run.lines == [3, 4, 7, 5, 8]
     assert run.outputs == []
 
 
-async def test_L8_a_quick_cell_reports_no_line(python: Kernel) -> None:
-    assert (await collect(python, "x = 1")).lines == []
+async def test_L8_a_quick_cell_reports_its_line_once(python: Kernel) -> None:
+    assert (await collect(python, "x = 1")).lines == [1]
 
 
 async def test_the_namespace_holds_nothing_of_ours(python: Kernel) -> None:
@@ -295,9 +295,24 @@ async def test_k28_messages_of_the_wrong_shape_are_ignored(python: Kernel) -> No
     assert run.finished.status == "ok"
     assert not any(isinstance(event, OutputUpdated) for event in run.events)
     reached = [event.line for event in run.events if isinstance(event, ActiveLineChanged)]
-    assert all(line is None or line <= len(FORGED.splitlines()) for line in reached), (
-        "on a slow machine there are true ones too"
-    )
+    assert all(line is None or line <= len(FORGED.splitlines()) for line in reached), "the true ones are among them"
+
+
+async def test_L1_each_statement_is_reported_behind_what_the_one_before_printed(python: Kernel) -> None:
+    run = await collect(python, 'print("a")\n\nfor n in range(2):\n    print(n)\nimport sys\nprint("b")')
+    told = [
+        event.line if isinstance(event, ActiveLineChanged) else event.output.text
+        for event in run.events
+        if isinstance(event, ActiveLineChanged)
+        or (isinstance(event, OutputAdded) and isinstance(event.output, StreamOutput))
+    ]
+    assert told == [1, "a\n", 3, "0\n1\n", 5, 6, "b\n"]
+
+
+async def test_L1_a_failing_statement_is_the_last_that_is_reported(python: Kernel) -> None:
+    run = await collect(python, "a = 1\n1 / 0\na = 2")
+    assert [event.line for event in run.events if isinstance(event, ActiveLineChanged)] == [1, 2]
+    assert run.finished.status == "error"
 
 
 MALFORMED = """

@@ -9,6 +9,7 @@ No first-party imports. Leave nothing in the user namespace.
 
 import contextlib
 import fcntl
+import inspect
 import json
 import os
 import sys
@@ -30,6 +31,9 @@ BATCH = 1_000_000
 
 TICK = 0.1
 """Seconds between two looks at the line that runs."""
+
+REPORTED = 100
+"""Statements of one cell whose line is reported when they begin."""
 
 DRAIN = 0.5
 """Seconds at most that the end of a cell waits for the output of its subprocesses."""
@@ -199,29 +203,47 @@ def has_bytes(pipe: int) -> bool:
 
 
 def report_lines(shell: Any) -> None:
-    """A thread that looks, while a cell runs, at which of its lines the main thread is."""
+    """Reports the line of each statement before it runs, and while one takes long, the line the main thread is at."""
     running = threading.Event()
     main = threading.main_thread().ident
     current: tuple[str, Any] = ("", None)
+    seen: tuple[Any, int] = (None, 0)
+    statements = 0
+
+    def report(line: int, parent: Any) -> None:
+        nonlocal seen
+        if line and seen != (parent, line):
+            seen = (parent, line)
+            publish(shell.kernel, "oi_tui_line", {"line": line}, parent)
 
     def begin(info: Any) -> None:
-        nonlocal current
+        nonlocal current, statements
         current = (shell.compile.get_code_name(info.raw_cell, info.raw_cell, 0), shell.kernel.get_parent())
+        statements = 0
         running.set()
 
     def end(_result: Any) -> None:
         running.clear()
 
     def watch() -> None:
-        seen: tuple[Any, int] = (None, 0)
         while running.wait():
             time.sleep(TICK)
             filename, parent = current
-            line = active_line(sys._current_frames().get(main or 0), filename) if running.is_set() else 0
-            if line and seen != (parent, line):
-                seen = (parent, line)
-                publish(shell.kernel, "oi_tui_line", {"line": line}, parent)
+            report(active_line(sys._current_frames().get(main or 0), filename) if running.is_set() else 0, parent)
 
+    run_code = shell.run_code
+
+    async def run_statement(code: Any, *more: Any, **named: Any) -> Any:
+        nonlocal statements
+        statements += 1
+        if statements <= REPORTED and running.is_set() and code.co_filename == current[0]:
+            if statements > 1:
+                sys.stdout.flush()  # what the statement before printed comes first
+            report(min((line for _, _, line in code.co_lines() if line), default=0), current[1])
+        return await run_code(code, *more, **named)
+
+    if inspect.iscoroutinefunction(run_code):  # it is since IPython 7
+        shell.run_code = run_statement
     shell.events.register("pre_run_cell", begin)
     shell.events.register("post_run_cell", end)
     threading.Thread(target=watch, name="oi-tui-lines", daemon=True).start()

@@ -162,7 +162,7 @@ def _action(block: ActionBlock) -> Iterator[AnyEvent]:
         )
     if has_run(block):
         yield from _run(block)
-    else:
+    elif block.state == "refused":
         yield DecisionMade(
             block_id=block.id,
             verdict="skip",

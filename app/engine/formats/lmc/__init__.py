@@ -10,10 +10,14 @@ into the same, and `events_from_messages` is the way back. What the language lea
 - Chunks (not messages) of code and of what came of it carry `"block"`, the same for both: an answer may go on
   after its code before the code runs, and a thread may print after its run. The messages of a block stand together.
 - A chunk with `"replace": true` holds the whole content of the message that is open (a model's habit was undone).
-  These stand alone, without start and end: `confirmation`; a chunk with `"update": true`, which replaces the
+- What did not run has `console` output with `"refused": true` and the reason as its content.
+- A `confirmation` precedes each decision, whoever decides; in the format `input`, running code asks a question.
+- `{"role": "server", "type": "status"}` says how something ended: `"content": "executed"` a run, with its `status` and
+  `exit_code`; `"content": "complete"` a turn, with the `reason` (done, interrupted, model_error, ...) and its `detail`.
+  These stand alone, without start and end: `status`; `confirmation`; a chunk with `"update": true`, which replaces the
   messages of its `display_id`; `console` in the format `cleared`, which takes back the output of its block.
 - Of a stream that is too long the end follows its beginning, behind a line that counts what is left out between.
-- Notices, usage, questions for input and the states of kernels have no place in it.
+- Notices, usage and the states of kernels have no place in it.
 """
 
 from oi_tui.app.engine.formats.lmc.chunk_fold import fold_chunks

@@ -44,7 +44,7 @@ class _Fold:
         keys = {key: value for key, value in chunk.items() if key not in _CHUNK_KEYS}
         block = chunk.get("block", "")
         match chunk:
-            case {"type": "confirmation"} | {"format": "active_line"}:
+            case {"type": "confirmation" | "status"} | {"format": "active_line"}:
                 return
             case {"type": "console", "format": "cleared"}:
                 self._clear(block)

@@ -113,7 +113,7 @@ class _Conversation:
 
     def _one(self, message: Message) -> Iterator[AnyEvent]:
         role, kind = self._text(message, "role"), self._text(message, "type")
-        if kind == "confirmation":
+        if kind in ("confirmation", "status"):
             return
         if role != "computer":
             yield from self._end_run()
@@ -185,6 +185,13 @@ class _Conversation:
 
     def _output(self, message: Message, kind: str) -> Iterator[AnyEvent]:
         if message.get("format") == "active_line":
+            return
+        if message.get("refused") is True and self._proposed and not self._running:
+            self._proposed = False
+            reason = self._text(message, "content")
+            yield DecisionMade(
+                block_id=self._code, verdict="skip", decider="person", source=self._source, reason=reason
+            )
             return
         output = self._console(message) if kind == "console" else self._rich(message)
         if not self._code:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.text.rich_text import best_text
 
 Chunk = dict[str, Any]
 Message = dict[str, Any]
@@ -21,6 +22,8 @@ PATH_MIME = "application/vnd.oi-tui.image-path"
 
 CONSOLE: Message = {"role": "computer", "type": "console"}
 TEXT_OUTPUT: Message = {**CONSOLE, "format": "output"}
+STATUS: Message = {"role": "server", "type": "status"}
+"""How something ended; the role and type by which Open Interpreter's server says that it is done."""
 
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
@@ -58,10 +61,8 @@ def _rich_messages(data: dict[str, Any]) -> list[Message]:
     for mime, form in MARKUP.items():
         if isinstance(data.get(mime), str):
             markup = {"role": "computer", "type": "code", "format": form, "recipient": "user", "content": data[mime]}
-            beside = (
-                [{**TEXT_OUTPUT, "recipient": "assistant", "content": text}] if isinstance(text, str) and text else []
-            )
-            return [markup, *beside]
+            told = best_text(data) if isinstance(text, str) else ""  # as the model is sent it
+            return [markup, *([{**TEXT_OUTPUT, "recipient": "assistant", "content": told}] if told else [])]
     return [{**TEXT_OUTPUT, "content": text if isinstance(text, str) else f"[{', '.join(data)}]"}]
 
 

@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.events import (
     DecisionRequested,
     ExecutionFinished,
     ExecutionStarted,
+    InputRequested,
     OutputAdded,
     OutputDropped,
     OutputsCleared,
@@ -26,7 +27,18 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import StreamName, StreamOutput, Tail
-from oi_tui.app.engine.formats.lmc.mime_map import CONSOLE, TEXT_OUTPUT, Chunk, Message, file_message, output_messages
+from oi_tui.app.engine.formats.lmc.mime_map import (
+    CONSOLE,
+    STATUS,
+    TEXT_OUTPUT,
+    Chunk,
+    Message,
+    file_message,
+    output_messages,
+)
+
+REFUSED = "The user refused to run it."
+"""Where no reason was given."""
 
 
 class LmcWriter:
@@ -39,6 +51,8 @@ class LmcWriter:
         """Content of the run that is open, if it is code."""
         self._actions: dict[str, tuple[Message, str]] = {}
         """Of the actions of this turn: the keys that say what runs them, and the source."""
+        self._asked: set[str] = set()
+        """Actions about which somebody was asked."""
         self._running = ""
         """The block that runs."""
         self._dropped = 0
@@ -74,7 +88,11 @@ class LmcWriter:
             case CallFinished():
                 return self._finish_action(event.block_id, _tool_keys(event.tool), event.source)
             case DecisionRequested():
-                return [_confirmation(event)]
+                self._asked.add(event.block_id)
+                keys = _tool_keys(event.tool) if event.tool else {"format": event.language}
+                return [_confirmation(event.block_id, keys, event.source)]
+            case InputRequested():
+                return [*self._open_console(), _question(event)]
             case DecisionMade():
                 return self._decision_chunks(event)
             case ExecutionStarted():
@@ -98,10 +116,14 @@ class LmcWriter:
                 self._dropped += event.characters if event.block_id == self._running else 0
                 return []
             case ExecutionFinished():
-                return self._finish_running()
-            case TurnEnded() | SessionOpened():
-                self._actions.clear()
-                return self._finish_running()
+                return [*self._finish_running(), _execution_status(event)]
+            case TurnEnded():
+                return [
+                    *self._close(),
+                    {**STATUS, "content": "complete", "reason": event.reason, "detail": event.detail},
+                ]
+            case SessionOpened():
+                return self._close()
             case _:
                 return []
 
@@ -141,11 +163,17 @@ class LmcWriter:
         return [{**self._run, "content": source, "replace": True}, *self._end()]
 
     def _decision_chunks(self, event: DecisionMade) -> list[Chunk]:
+        if event.ending is not None:
+            return []  # nobody decided: a file only tells that it did not run
         keys, source = self._actions.get(event.block_id, ({"format": ""}, event.source))
-        if event.verdict in ("skip", "stop") or event.source == source:
-            return []
+        chunks = [] if event.block_id in self._asked else [_confirmation(event.block_id, keys, source)]
+        if event.verdict in ("skip", "stop"):
+            refusal = {**TEXT_OUTPUT, "refused": True, "content": event.reason or REFUSED}
+            return [*chunks, *self._end(), *_whole(refusal, event.block_id)]
+        if event.source == source:
+            return chunks
         edited = {"role": "user", "type": "code", **keys, "content": event.source}
-        return [*self._end(), *_whole(edited, event.block_id)]
+        return [*chunks, *self._end(), *_whole(edited, event.block_id)]
 
     # -- what comes of running -----------------------------------------------------------------------
 
@@ -184,6 +212,11 @@ class LmcWriter:
         self._at_line_start = message["content"].endswith("\n")
         return [*opened, {**self._run, **message}]
 
+    def _close(self) -> list[Chunk]:
+        self._actions.clear()
+        self._asked.clear()
+        return self._finish_running()
+
     def _finish_running(self) -> list[Chunk]:
         chunks: list[Chunk] = []
         if self._running:
@@ -217,16 +250,21 @@ def _tool_keys(tool: str) -> Message:
     return {"format": "tool", "tool": tool}
 
 
-def _confirmation(event: DecisionRequested) -> Chunk:
-    keys = _tool_keys(event.tool) if event.tool else {"format": event.language}
-    code = {"type": "code", **keys, "content": event.source}
-    return {
-        "role": "computer",
-        "type": "confirmation",
-        "block": event.block_id,
-        "format": "execution",
-        "content": code,
-    }
+def _confirmation(block_id: str, keys: Message, source: str) -> Chunk:
+    code = {"type": "code", **keys, "content": source}
+    return {"role": "computer", "type": "confirmation", "block": block_id, "format": "execution", "content": code}
+
+
+def _question(event: InputRequested) -> Chunk:
+    """What running code asks the person for."""
+    content = {"prompt": event.prompt, "password": event.password}
+    return {"role": "computer", "type": "confirmation", "block": event.block_id, "format": "input", "content": content}
+
+
+def _execution_status(event: ExecutionFinished) -> Chunk:
+    """How a run ended."""
+    chunk = {**STATUS, "content": "executed", "block": event.block_id, "status": event.status}
+    return chunk if event.exit_code is None else {**chunk, "exit_code": event.exit_code}
 
 
 def _updates(event: OutputUpdated) -> list[Chunk]:
