@@ -67,7 +67,8 @@ EXPORT_FORMATS: dict[ExportFormat, str] = {
     "ipynb": "Notebook (.ipynb)",
     "md": "Markdown (.md)",
     "html": "One page for a browser (.html)",
-    "lmc": "Messages of Open Interpreter (.json)",
+    "lmc": "Whole session in LMC, to import again (.json)",
+    "messages": "List of messages for Open Interpreter (.json)",
 }
 
 

@@ -12,7 +12,13 @@ from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.save_as import SaveAsScreen
 
-_ENDINGS: dict[ExportFormat, str] = {"ipynb": ".ipynb", "md": ".md", "html": ".html", "lmc": ".json"}
+_ENDINGS: dict[ExportFormat, str] = {
+    "ipynb": ".ipynb",
+    "md": ".md",
+    "html": ".html",
+    "lmc": ".json",
+    "messages": ".json",
+}
 
 
 async def ask_to_export(

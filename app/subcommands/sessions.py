@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oi_tui.app.engine.core.session_records import SearchHit
     from oi_tui.app.engine.log.store import Store
 
+FORMATS = ("ipynb", "md", "html", "lmc", "messages")
 SUFFIXES = {".ipynb": "ipynb", ".md": "md", ".html": "html", ".htm": "html", ".json": "lmc"}
 """What a file's name says of the format."""
 
@@ -113,9 +114,7 @@ def sessions_show(session: str, as_json: bool) -> None:
 
 @sessions.command("export")
 @click.argument("session", metavar="ID", type=words)
-@click.option(
-    "--format", "form", type=click.Choice(["ipynb", "md", "html", "lmc"]), help="Default: by the ending of FILE."
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Default: by the ending of FILE.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output.")
 @click.option("--no-images", is_flag=True, help="Leave pictures out.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
@@ -123,12 +122,15 @@ def sessions_show(session: str, as_json: bool) -> None:
 def sessions_export(
     session: str, form: str | None, output: Path | None, no_images: bool, force: bool, as_json: bool
 ) -> None:
-    """Export a session as a notebook, Markdown, HTML or LMC messages."""
+    """Export a session as a notebook, Markdown, HTML or LMC.
+
+    lmc is a whole session, messages the bare list of its messages, for `interpreter.messages = json.load(file)`.
+    """
     from oi_tui.app.engine.formats.export import export_session
 
     chosen: Any = form or SUFFIXES.get(output.suffix.lower() if output else "")
     if chosen is None:
-        raise SettingsError("No format is given.", hint="Name one: --format ipynb, md, html or lmc.")
+        raise SettingsError("No format is given.", hint="Name one: --format ipynb, md, html, lmc or messages.")
     if output is None and (as_json or sys.stdout.isatty()):
         raise SettingsError("Where to?", hint="Name a file with --output FILE.")
     with open_sessions() as store:

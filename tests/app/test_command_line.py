@@ -286,7 +286,9 @@ def test_T1_what_programs_read_holds_nothing_that_a_terminal_obeys(
     script.write("a\x9b31m\u202eb \N{GRINNING FACE}")
     done = oi_tui(clean_env, "run", "--json", *script.arguments, "x", cwd=tmp_path)
     assert done.stdout.isascii()
-    content = "".join(c.get("content", "") for c in map(json.loads, done.stdout.splitlines()) if c["role"] != "user")
+    content = "".join(
+        c.get("content", "") for c in map(json.loads, done.stdout.splitlines()) if c["role"] == "assistant"
+    )
     assert content == "a\x9b31m\u202eb \N{GRINNING FACE}"
 
 

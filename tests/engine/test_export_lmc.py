@@ -59,6 +59,11 @@ def test_the_outputs_are_there_in_one_form_each() -> None:
     assert narrow(narrow(back[10], CodeBlock).outputs[0], RichOutput).data == {"image/png": PNG}
 
 
+def test_L1_the_bare_list_of_messages_is_what_stands_in_the_whole_file() -> None:
+    whole, bare = (json.loads(export_session(tour(), form)) for form in ("lmc", "messages"))
+    assert bare == whole["messages"]
+
+
 def test_without_images_there_are_none() -> None:
     assert b"iVBOR" not in export_session(tour(), "lmc", images=False)
 

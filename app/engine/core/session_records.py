@@ -4,7 +4,7 @@ from typing import Literal
 
 from oi_tui.app.engine.core.values import Value
 
-ExportFormat = Literal["ipynb", "md", "html", "lmc"]
+ExportFormat = Literal["ipynb", "md", "html", "lmc", "messages"]
 """Notebook, Markdown, one self-contained page, or the message language."""
 
 HitKind = Literal["title", "prompt", "answer", "code", "output"]
