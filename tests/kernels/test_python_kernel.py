@@ -300,12 +300,13 @@ async def test_k28_messages_of_the_wrong_shape_are_ignored(python: Kernel) -> No
 
 async def test_L1_each_statement_is_reported_behind_what_the_one_before_printed(python: Kernel) -> None:
     run = await collect(python, 'print("a")\n\nfor n in range(2):\n    print(n)\nimport sys\nprint("b")')
-    told = [
-        event.line if isinstance(event, ActiveLineChanged) else event.output.text
-        for event in run.events
-        if isinstance(event, ActiveLineChanged)
-        or (isinstance(event, OutputAdded) and isinstance(event.output, StreamOutput))
-    ]
+    told: list[int | str | None] = []
+    for event in run.events:
+        match event:
+            case ActiveLineChanged(line=line):
+                told.append(line)
+            case OutputAdded(output=StreamOutput(text=text)):
+                told.append(text)
     assert told == [1, "a\n", 3, "0\n1\n", 5, 6, "b\n"]
 
 
