@@ -132,8 +132,8 @@ def run_screen(tui: "OiTui", *, mouse: bool, transcript: bool = False) -> "NoRet
     if (left := tui.chat.leaving.detached) is not None:
         said = "Detached: another terminal took over."
         if not left.taken_over:
-            said = f"Detached: the session goes on. After {hours(left.idle_limit)} without work it is saved and ends."
-        echo(f"{said}\nCome back with: oi-tui attach {session.session_id}", err=True)
+            said = f"Detached: the session continues. After {hours(left.idle_limit)} without work it is saved and ends."
+        echo(f"{said}\nReconnect with: oi-tui attach {session.session_id}", err=True)
     else:
         if session.blocks:
             echo(f"Resume with: oi-tui --resume {session.session_id}", err=True)

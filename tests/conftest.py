@@ -28,7 +28,7 @@ settings.load_profile("busy")
 
 
 def pytest_configure() -> None:
-    """No test asks the keyring of whoever runs it, nor leaves anything there."""
+    """No test reads or writes the real keyring of the user."""
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 
 

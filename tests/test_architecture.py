@@ -1,7 +1,7 @@
 """The shape of the repository, held by looking at it: arrows, rooms, sizes, and what must not be anywhere.
 
-Where a rule has exceptions, they stand in a table here with the reason. `lint-imports` holds the import
-arrows in detail; the tests here hold what only a running interpreter or the syntax tree can show.
+Exceptions to a rule are in a table here, with the reason. `lint-imports` holds the import arrows in detail; the tests
+here hold what only a running interpreter or the syntax tree can show.
 """
 
 import ast
@@ -210,7 +210,7 @@ def methods_of(class_: ast.ClassDef, named: dict[str, list[ast.ClassDef]]) -> se
     methods = {node.name for node in class_.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     for base in class_.bases:
         ours = named.get(base.id, []) if isinstance(base, ast.Name) else []
-        if len(ours) == 1:  # else it cannot be told which one is meant
+        if len(ours) == 1:  # ambiguous otherwise
             methods |= methods_of(ours[0], named)
     return methods
 
@@ -354,7 +354,7 @@ FED_AS_THEY_ARE = {"DataTable", "ProgressBar", "TextArea", "Tree"}
 """Widgets of Textual's beside the doors: they take numbers, a `Text` or a document that was cleaned."""
 
 SINKS = {"Text", "Content", "click.echo", "click.secho", "click.confirm", "click.prompt"}
-"""May be called with literals and with what was made safe right there only."""
+"""These accept only literals and values sanitised right there."""
 
 TITLES = {"placeholder", "tooltip", "border_title", "border_subtitle"}
 

@@ -14,7 +14,7 @@ TEST = re.compile(rf"^\s*(?:async )?def test_((?:[{LETTERS}]\d+_)+)", re.MULTILI
 
 ROWS = ROW.findall((TESTS / "ROWS.md").read_text(encoding="utf-8"))
 WITHOUT = {f"{letter}{number}": note.strip() for letter, number, _, note in ROWS if note.strip()}
-"""Rows without a test, and why; `owed` where one is to come."""
+"""Rows without a test, and why; `owed` if one will come."""
 
 
 def _tested() -> set[str]:

@@ -75,7 +75,7 @@ class SourceEditor(TextBox):
         Hint(
             "ctrl+s,ctrl+enter,f5",
             "finish",
-            "Done: back to the question, which shows it as it is now",
+            "Done: back to the question, with the edited code",
             id="editor.finish",
             label="done",
         ),

@@ -205,7 +205,7 @@ COMMANDS: tuple[Command, ...] = (
         key="ctrl+c", action="app.stop",
     ),
     Command(
-        "detach", "Detach", "Leave: kernels and the turn go on without a screen; oi-tui attach comes back",
+        "detach", "Detach", "Leave: kernels and the turn keep running without a screen; oi-tui attach reconnects",
         slash="detach", verb=lambda _: Detach(),
     ),
     Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),

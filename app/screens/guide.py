@@ -162,7 +162,7 @@ class GuideScreen(ModalScreen[None]):
 
 def _keys_page(here: Sequence[HelpSection]) -> str:
     """Markdown: the keys of the place, then what everybody does."""
-    return "\n".join(["# Keys here\n", *map(_table, (*here, usual_tasks())), "`tab` leads to the other topics.\n"])
+    return "\n".join(["# Keys here\n", *map(_table, (*here, usual_tasks())), "`tab` goes to the other topics.\n"])
 
 
 def _table(section: HelpSection) -> str:

@@ -69,5 +69,5 @@ class Leaving:
         if count:
             runs = "runs" if count == 1 else "run"
             self._screen.notify(
-                f"{quantity(count, 'session')} {runs} detached. Come back with: oi-tui attach", timeout=10
+                f"{quantity(count, 'session')} {runs} detached. Reconnect with: oi-tui attach", timeout=10
             )

@@ -16,7 +16,7 @@ LEVELS = ("debug", "info", "warning", "error")
 @click.option("-n", "--lines", "count", type=click.IntRange(min=0), default=50, help="How many lines. Default: 50.")
 @click.option("--level", type=click.Choice(LEVELS), default="debug", help="Leave out what is less severe.")
 @click.option("--session", type=words, metavar="ID", default="", help="Only lines about this session.")
-@click.option("--json", "as_json", is_flag=True, help="Print the lines as they are in the file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the lines of the file verbatim.")
 @click.option("--follow", "-f", is_flag=True, help="Keep following new lines until Ctrl+C.")
 def print_logs(count: int, level: str, session: str, as_json: bool, follow: bool) -> None:
     """Print the log: requests to models, errors, connections. Secrets are withheld.

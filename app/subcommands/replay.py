@@ -18,7 +18,7 @@ from oi_tui.app.terminal.tty_prompt import confirm
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--speed", type=click.FloatRange(min=0.01), default=1.0, metavar="X", help="Play so many times faster.")
+@click.option("--speed", type=click.FloatRange(min=0.01), default=1.0, metavar="X", help="Play this many times faster.")
 @click.option("--instant", is_flag=True, help="Show everything at once.")
 @click.option("--verify", is_flag=True, help="Run its code again, in new kernels, and report differences.")
 @common

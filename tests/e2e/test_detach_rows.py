@@ -197,7 +197,7 @@ def attach_and_be_killed(
     shown = terminal(command, env=home, cwd=folder, timeout=30)
     shown.wait_for("twice that is 38")
     shown.send("/detach\r")
-    shown.wait_for("Come back with: oi-tui attach")
+    shown.wait_for("Reconnect with: oi-tui attach")
     assert shown.wait_exit() == 0
     engine.send_signal(signal.SIGHUP)  # nothing to it
     os.kill(engine.pid, signal.SIGKILL)

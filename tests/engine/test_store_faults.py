@@ -122,7 +122,7 @@ def test_a_full_disk_is_said_so_and_what_was_written_is_there(path: Path) -> Non
     )
     assert done.returncode == 0, done.stderr
     assert "disk" in done.stdout
-    assert "What was written before is safe." in done.stdout
+    assert "Everything saved before is safe." in done.stdout
     with closing(Store(path)) as store:
         prompts = [prompt.text for prompt in store.prompts(9)]
         assert prompts == ["there is room again", "hello"]

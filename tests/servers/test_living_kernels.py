@@ -344,7 +344,7 @@ async def test_R17_a_kernel_that_was_not_come_back_to_is_ended_when_the_person_c
     second = await begin(first.transcript.session_id)
     await second.told("there is no way to it")
     await second.client.send(UseKernel(name="oi-tui"))
-    left = await second.told("may go on")
+    left = await second.told("may still be running")
     assert "oi-tui kernels stop cluster@" in left.hint
     second.kill()
     know(url)

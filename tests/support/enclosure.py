@@ -39,7 +39,7 @@ SECRETS = (
 
 
 RUNG = "OI_TUI_SANDBOX_RUNG"
-"""The variable that says which kind of sandbox is to be had."""
+"""The variable that names the kind of sandbox."""
 
 
 @cache
@@ -65,7 +65,7 @@ def make_home(home: Path) -> Path:
 
 
 def make_project(folder: Path) -> Path:
-    """A project with what must not be changed, what must not be read, and links that lead out."""
+    """A project with files that must not be changed or read, and links that lead out."""
     for name in (".git/hooks", ".git/objects", ".oi", ".vscode", "sub", ".venv/lib"):
         (folder / name).mkdir(parents=True)
     for name in (

@@ -12,7 +12,7 @@ NEW_USER = 0x10000000
 
 
 def forbid_by_limit() -> None:
-    """In a user namespace of our own, of which the limit is zero."""
+    """In a user namespace of our own, with a limit of zero."""
     uid, gid = os.getuid(), os.getgid()
     if ctypes.CDLL(None, use_errno=True).unshare(NEW_USER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")

@@ -1,4 +1,4 @@
-"""An engine in this process and a front end that folds what it is told, for tests of what goes between the two."""
+"""An engine in this process and a front end that folds its replies, for tests of the protocol."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -34,7 +34,7 @@ def kernels_of_first(given: FakeKernels | None) -> MakeKernels:
 
 
 class Front:
-    """A front end that folds what it is told."""
+    """A front end that folds the engine's replies."""
 
     def __init__(self, client: EngineClient) -> None:
         self.client = client
@@ -68,7 +68,7 @@ class Front:
         await self.client.send(Decide(request_id=asked.request_id, verdict=verdict))
 
     async def turn(self, text: str) -> TurnEnded:
-        """Send a prompt and wait for the end of the turn: of this one, not of one that is told again."""
+        """Send a prompt and wait for the end of its turn, not of a replayed one."""
         await self.client.send(Submit(text=text))
         started = await self.until_event(TurnStarted)
         while started.text != text:

@@ -61,7 +61,7 @@ def counting(test: Callable[..., Any], count: Counted) -> Callable[..., Any]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """The numbers, after everything else that is told at the end."""
+    """The numbers, at the end of the report."""
     for nodeid, how in sorted(_told(terminalreporter, SHORTENED).items()):
         terminalreporter.section("in short")
         terminalreporter.write_line(f"{nodeid}: {how}")

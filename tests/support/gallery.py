@@ -140,7 +140,7 @@ def code(name: str, *outputs: Output, **fields: Any) -> CodeBlock:
 
 
 def rich(**data: Any) -> RichOutput:
-    """A result; `text_plain` stands for `text/plain`."""
+    """A result; `text_plain` becomes `text/plain`."""
     return RichOutput(data={mime.replace("_", "/", 1): content for mime, content in data.items()}, is_result=True)
 
 

@@ -44,7 +44,7 @@ _JOINERS = "\u200d\ufe0f"
 
 
 def violations(raw: bytes, columns: int, rows: int, also: str = r"(?!)") -> list[str]:
-    """What stands in the output of a program that may not, each with the next characters; empty if it is clean.
+    """Forbidden sequences in the output of a program, each with the next characters; empty if it is clean.
 
     `also` is a pattern of what this test made the program say, such as a copy into the clipboard.
     """

@@ -61,7 +61,7 @@ def hostile_line(name: str) -> str:
 
 
 def seen_line(name: str) -> str:
-    """What a person sees of `hostile_line`: the text that a link had, and the markup as it was written."""
+    """The visible form of `hostile_line`: the text of the link, and the markup verbatim."""
     return f"in-{name} li[b]x[/b] after-{name}"
 
 
@@ -76,7 +76,7 @@ def assert_clean(shown: Terminal) -> None:
 
 
 def leave(shown: Terminal) -> None:
-    """Quit, and read what was written from the beginning to the end."""
+    """Quit, and read the whole output."""
     shown.send("\x11")
     shown.wait_exit()
     assert_clean(shown)

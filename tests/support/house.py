@@ -41,7 +41,7 @@ def name_of(path: Path) -> str:
 
 
 def module_of(path: Path) -> str:
-    """Dotted name as it is imported: `oi_tui.app.engine.core.blocks`."""
+    """Dotted name for imports: `oi_tui.app.engine.core.blocks`."""
     return ".".join(("oi_tui", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
@@ -65,7 +65,7 @@ def classes(tree: ast.AST) -> Iterator[ast.ClassDef]:
 
 
 def room_of(module: str) -> str:
-    """The folder that a module stands in: `app.engine.core`; of a package, itself."""
+    """The folder of a module: `app.engine.core`; a package is its own."""
     path = ROOT.joinpath(*module.removeprefix("oi_tui.").split("."))
     folder = path if path.is_dir() else path.parent
     return ".".join(folder.relative_to(ROOT).parts)

@@ -40,7 +40,7 @@ def begin_kernel(url: str) -> str:
 
 
 def end_kernel(url: str, kernel_id: str) -> None:
-    """It is gone, whoever used it."""
+    """End the kernel, whoever uses it."""
     httpx.delete(f"{url}/api/kernels/{kernel_id}", headers=HEADERS, trust_env=False, timeout=20)
 
 

@@ -1,4 +1,4 @@
-"""Kernels whose start is interrupted at any moment, by whoever is killed, and what is left of them then."""
+"""Kernels whose start is interrupted at any moment by killing any process, and whatever remains of them."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ LONGEST = 0.7
 """Seconds that a start may take on a busy machine."""
 
 LIMIT = 10.0
-"""Seconds in which all has to be gone; on a machine that is not busy it takes a tenth."""
+"""Seconds in which everything must be gone; on an idle machine it takes a tenth."""
 
 ENGINE = """
 import asyncio, sys
@@ -94,7 +94,7 @@ class StartScene:
 
 @contextmanager
 def busy_machine(loops: int = 3) -> Iterator[None]:
-    """So many programs beside us that never rest."""
+    """This many busy loops in other processes."""
     running = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(loops)]
     try:
         yield
@@ -145,7 +145,7 @@ async def kill_first(scene: StartScene, language: str, delay: float) -> None:
 
 
 async def kill_a_start(scene: StartScene, number: int, seed: int) -> None:
-    """Break off the start of a kernel; AssertionError if anything is left of it."""
+    """Interrupt the start of a kernel; AssertionError if anything remains of it."""
     chance = random.Random(f"{seed} {number}")
     way, language = (kill_engine, cancel_start, kill_first)[number % 3], chance.choice(["python", "shell"])
     delay = chance.random() * (LONGEST if language == "python" else LONGEST / 3)

@@ -88,7 +88,8 @@ while True:
 
 
 def kill_audit_writer(folder: Path, wait: float) -> None:
-    """A program that writes an audit log there without end, ended by SIGKILL so many seconds after its first line."""
+    """A program that writes an audit log there without end, killed by SIGKILL this many seconds after its first
+    line."""
     with subprocess.Popen([sys.executable, "-c", AUDIT_WRITER, str(folder)], stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"one more\n"
@@ -104,7 +105,7 @@ def states_of_script() -> list[list[Block]]:
 
 
 def what_is_wrong(path: Path, written: int, states: Sequence[list[Block]]) -> str:
-    """With the file of a child that was killed after so many events were said to be written; "" if nothing is."""
+    """The defects of the file of a child that was killed after it reported this many events; "" if there are none."""
     with closing(Store(path)) as store:
         found = fold_events(store.load(SESSION)).blocks
         if found not in states[written:]:
@@ -118,7 +119,7 @@ def what_is_wrong(path: Path, written: int, states: Sequence[list[Block]]) -> st
 
 
 def main() -> None:
-    """Print what was said each time."""
+    """Print each result."""
     folder, times, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     chance = random.Random(seed)
     for number in range(times):

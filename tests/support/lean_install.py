@@ -24,7 +24,7 @@ def canonical_name(name: str) -> str:
 
 
 def closure(requirements: Iterable[str], left_out: Iterable[str] = ()) -> dict[str, Distribution]:
-    """What these requirements bring, by name, as far as it is installed here; what is left out brings nothing."""
+    """The installed dependencies of these requirements, by name; packages left out bring nothing."""
     found: dict[str, Distribution] = {}
     seen = {(name, "") for name in left_out}
     waiting = [(Requirement(line), "") for line in requirements]

@@ -78,7 +78,7 @@ class ManyFront:
         await self.until(lambda: session_id in self.gone)
 
     async def until_event(self, session_id: str, kind: type[Kind], count: int = 1) -> Kind:
-        """Until there were so many events of this kind in the session; the last of them."""
+        """Wait for this many events of this kind in the session; returns the last one."""
         await self.until(lambda: len(self.of(session_id, kind)) >= count)
         return self.of(session_id, kind)[count - 1]
 

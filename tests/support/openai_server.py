@@ -67,11 +67,11 @@ class Turn:
     """Message of the error, or the whole of the body's `error` object."""
     retry_after: str = ""
     cut_after: int | None = None
-    """Break off after this many events."""
+    """Close the connection after this many events."""
     cut: Literal["reset", "close", "end"] = "reset"
     """How: the connection is reset, is closed in the middle of the body, or the body just ends."""
     garbage_after: int | None = None
-    """Send an event that is not JSON after this many events, then go on."""
+    """Send an event that is not JSON after this many events, then continue."""
     error_after: int | None = None
     """Report `error` inside the stream after this many events, and end."""
     hold: bool = False
@@ -137,7 +137,7 @@ class OpenAIServer:
         self._in_loop(self._released.clear)
 
     def release(self) -> None:
-        """Let turns that hold or pause go on."""
+        """Let turns that hold or pause continue."""
         self._in_loop(self._released.set)
 
     def __enter__(self) -> Self:

@@ -1,6 +1,6 @@
-"""What programs do with files, tried one after the other in the folder that they are in: run in a sandbox, as text.
+"""Usual file operations of programs, one after the other in the current folder: run in a sandbox, as text.
 
-Prints, as JSON, what went otherwise than it does without one.
+Prints, as JSON, what differs from a run without one.
 """
 
 import ctypes
@@ -254,7 +254,7 @@ def cut_off() -> None:
 
 
 def go_on_at_once() -> None:
-    """What was closed is closed: it can be run, and its lock is free."""
+    """A closed file is closed: it can be run, and its lock is free."""
     busy, held = 0, 0
     for number in range(100):
         name = f"program-{number}"
@@ -276,7 +276,7 @@ def go_on_at_once() -> None:
 
 
 def hide_memory() -> None:
-    """As gpg-agent does, whose files are to be made all the same."""
+    """Hides its memory like gpg-agent, and must still be able to make files."""
     child = os.fork()
     if not child:
         done = ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)

@@ -54,7 +54,7 @@ BREACHES = {
     "S24 no pressure file can be opened": "os.close(os.open('/proc/pressure/memory', os.O_WRONLY))",
     "S27 the shell is held as well": "",
 }
-"""The promise, with its row, and a statement that raises OSError as long as it is kept."""
+"""The promise, with its row, and a statement that raises OSError if it is kept."""
 
 PROGRAM = """
 import ctypes, json, os, socket, tempfile

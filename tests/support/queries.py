@@ -8,7 +8,7 @@ QUERY = re.compile(
     rb"|\x1b\[\?(?P<mode>\d+)\$p|\x1b\](?P<colour>1[01]);\?(?:\x07|\x1b\\)|\x1b\[\?(?P<keyboard>u)|\x1b\[(?P<size>1[468])t"
 )
 LONGEST_QUERY = 16
-"""Bytes, at least: so many are kept when the output is split within a query."""
+"""Bytes to keep, at least, when the output is split within a query."""
 
 SYNCHRONISED_OUTPUT = b"2026"
 CELL_WIDTH, CELL_HEIGHT = 8, 16

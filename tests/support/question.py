@@ -1,4 +1,4 @@
-"""Questions as they stand on a terminal."""
+"""Questions as shown in a terminal."""
 
 from oi_tui.themes.loader import load_palette
 from support.terminal import ScreenTimeout, Terminal

@@ -1,4 +1,4 @@
-"""A server on the loopback that sends bytes as they are given, whatever they are, to anybody who asks."""
+"""A server on the loopback that sends these bytes, whatever they are, to every client."""
 
 import asyncio
 import json

@@ -13,7 +13,7 @@ def codes(front: Front) -> list[CodeBlock]:
 
 
 async def resumed(front: Front, session_id: str) -> None:
-    """Go on with this session, and wait until it is open."""
+    """Resume this session, and wait until it is open."""
     await front.client.send(Open(session_id=session_id))
     await front.until(
         lambda reply: isinstance(reply, Batch) and not reply.replay and isinstance(reply.events[0], SessionOpened)

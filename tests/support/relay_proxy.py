@@ -23,7 +23,7 @@ class RelayProxy:
 
 @asynccontextmanager
 async def relay_proxy(port: int, *, password: str = "") -> AsyncIterator[RelayProxy]:
-    """Whatever host it is asked for, it leads to this port of the loopback. The name for the password is `ada`."""
+    """A proxy that connects every host to this port of the loopback. The name for the password is `ada`."""
     served = RelayProxy()
     wanted = f"Basic {base64.b64encode(f'ada:{password}'.encode()).decode()}"
     tasks: set[asyncio.Task[None]] = set()

@@ -1,6 +1,6 @@
-"""A recording as the other side of the loop: a model that says what was said, kernels that give what they gave.
+"""A recording as the other side of the loop: a model with the recorded answers, kernels with the recorded outputs.
 
-The loop of today is made to do what a recording tells of; what happens should be what happened then.
+Today's loop runs against a recording; the events should be the recorded ones.
 """
 
 import asyncio
@@ -104,14 +104,14 @@ class RecordedKernel(FakeKernel):
 
 
 def recorded_kernels(events: Iterable[AnyEvent]) -> FakeKernels:
-    """Kernels of the languages in which something was to run, which give what came of it in time."""
+    """Kernels of the recorded languages, which replay the recorded results in time."""
     languages: dict[str, Language] = {}
     asked: set[Language] = set()
     runs: Runs = deque()
     running: dict[str, list[AnyEvent | RunResult]] = {}
     notice = NoticeAdded(block_id="", level="info", title="")
     ended: list[AnyEvent | RunResult] = []
-    """The run whose end was told last."""
+    """The last run that ended."""
     told: Iterable[Any] = events  # narrowed by each case, the union of all events costs mypy three seconds
     for event in told:
         match event:

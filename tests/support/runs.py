@@ -45,7 +45,7 @@ class Collected:
 
     @property
     def finished(self) -> RunResult:
-        """Its result, which stands at the end."""
+        """The result, the last item."""
         ends = [event for event in self.events if isinstance(event, RunResult)]
         assert ends == self.events[-1:]
         return ends[0]
@@ -71,12 +71,12 @@ class Collected:
         return "".join(o.text for o in self.outputs if isinstance(o, StreamOutput) and o.name == name)
 
     def tail(self, name: str = "stdout") -> Tail:
-        """The last end that was told of one stream."""
+        """The last reported tail of one stream."""
         return [event.tail for event in self.events if isinstance(event, OutputTailMoved) and event.name == name][-1]
 
     @property
     def whole(self) -> WholeOutput:
-        """What was told last of the file with all output."""
+        """The last report about the file with all output."""
         return [event.whole for event in self.events if isinstance(event, OutputKept)][-1]
 
     @property
@@ -134,7 +134,7 @@ def prints(text: str) -> Callable[[AnyEvent], bool]:
 
 
 async def started(kernel: Kernel, source: str) -> asyncio.Task[RunResult]:
-    """A run that goes on, once it has said that it is ready."""
+    """A run in progress, once it has printed that it is ready."""
     observer = RecordingObserver()
     running = asyncio.create_task(kernel.run(source, "c", observer))
     async with asyncio.timeout(LIMIT):

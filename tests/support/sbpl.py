@@ -29,7 +29,7 @@ class Pattern:
 
 
 def parsed_forms(source: str) -> list[Form]:
-    """All forms of a profile; ValueError for what is no profile."""
+    """All forms of a profile; ValueError if it is none."""
     stack: list[list[Form]] = [[]]
     place = 0
     while place < len(source):

@@ -19,7 +19,7 @@ from oi_tui.app.engine.models.scripted import FAKE, ScriptedAnswer
 
 
 class Script:
-    """A script in a person's home, so that its name is short, with the record of what was asked."""
+    """A script in a person's home, so that its name is short, with a record of the requests."""
 
     def __init__(self, home: Path) -> None:
         home.mkdir(exist_ok=True)
@@ -40,7 +40,7 @@ class Script:
         os.replace(beside, self.path)
 
     def release(self) -> None:
-        """Let an answer that pauses go on."""
+        """Let a paused answer continue."""
         self._go.touch()
 
     def wait_asked(self, timeout: float = 60.0) -> None:

@@ -82,7 +82,7 @@ def no_giving_up(error: StoreError) -> None:
 
 
 def recording(path: Path, *events: AnyEvent, **header: Any) -> Path:
-    """A recording in which a front end was told of these events, written as anybody can write one."""
+    """A recording in which a front end received these events, in a plain file."""
     lines = (
         Header(format="oi-tui/recording", version=1, created=1.0, **header),
         RecordingLine(at=0.1, what=Told(events=events)),

@@ -199,7 +199,7 @@ class Stage:
         await self.settle()
 
     def wait(self, seconds: float, look: Callable[[], None]) -> None:
-        """Time passes, and the question is looked at as often as it is while the program is not kept from it."""
+        """Let time pass, updating the question as often as an unblocked program does."""
         for _ in range(round(seconds / LOOK_INTERVAL)):
             self.clock.now += LOOK_INTERVAL
             look()

@@ -41,7 +41,7 @@ RESTORED_AT_EXIT = frozenset({1000, 1002, 1003, 1004, 1006, 1049, 2004})
 
 
 class ScreenTimeout(AssertionError):
-    """What was waited for did not come; the message shows the screen as it was."""
+    """The expected text did not appear; the message shows the screen."""
 
 
 def clean_env(home: Path, **more: str) -> dict[str, str]:
@@ -162,7 +162,7 @@ class Terminal:
             return self._text()
 
     def colour(self, text: str) -> str:
-        """The colour in which this text stands on the screen."""
+        """The colour of this text on the screen."""
         with self._drawing:
             row, column = self._find(text)
             return str(self._emulator.buffer[row][column].fg)

@@ -31,7 +31,7 @@ def tool(run: RunCall = shout, name: str = "shout", **about: Any) -> Tool:
 
 
 def call(arguments: str = '{"text": "hi"}', name: str = "shout", index: int = 0, size: int = 4) -> list[ToolDelta]:
-    """A native call, its arguments in pieces of so many characters."""
+    """A native call, its arguments in pieces of this many characters."""
     pieces = [arguments[at : at + size] for at in range(0, len(arguments), size)]
     return [
         ToolDelta(index=index, id=f"call-{index}", name=name),
@@ -63,7 +63,7 @@ def text_of(block: CallBlock) -> str:
 
 
 async def ask_once(session: Session, verdict: Verdict, source: str | None = None) -> list[DecisionRequested]:
-    """What was asked in a turn in which every question got this verdict."""
+    """The question of a turn in which every question got this verdict."""
     asked: list[DecisionRequested] = []
 
     def decide(event: AnyEvent) -> None:

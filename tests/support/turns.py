@@ -21,7 +21,7 @@ async def play(
     *,
     limit: float = 10.0,
 ) -> list[AnyEvent]:
-    """All events of the session while this work of its is done, within so many seconds."""
+    """All events of the session while this work runs, within this many seconds."""
     observer = RecordingObserver(react)
     before = session.emitter.observers
     session.emitter.observers = (*before, observer)

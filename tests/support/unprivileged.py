@@ -1,7 +1,7 @@
 """Programs under test as a user without special rights, also where the tests are run by root, as in most containers.
 
-Root may look into every process, write everywhere and start as many processes as it likes: what has to be refused to
-a person cannot be seen with its rights. `as_nobody` gives the command that becomes another user first.
+Root may look into every process, write everywhere and start as many processes as it likes: denied permissions never
+show with its rights. `as_nobody` gives the command that becomes another user first.
 
 Run as a script this file is that step: it takes the other user's rights and none of root's, then runs the command. No
 other program is needed for it.

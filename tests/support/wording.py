@@ -1,6 +1,6 @@
-"""What the program says to people, and words that it does not use: each with what is said instead.
+"""The program's texts for people, and phrases it does not use, each with a better one.
 
-The vocabulary is the table "Words" of app/README.md. Read are README and guide, every text in the source that is no
+The vocabulary is the table "Words" of app/README.md. It reads README and guide, every text in the source that is no
 docstring, and the docstrings that `--help` prints.
 """
 
@@ -37,7 +37,7 @@ NOT_SAID: dict[str, str] = {
     r"\bforget (?:the )?changes\b": "discard changes",
     r"\bsomething went wrong\b|\bit is not clear\b": "what failed, and why",
 }
-"""Pattern (case is ignored) to what is said instead."""
+"""Pattern (case is ignored) to a better phrase."""
 
 FOR_THE_MODEL = frozenset({"app/engine/agent/completion.py", "app/engine/agent/prompt.py"})
 """What only a model reads."""
@@ -46,7 +46,7 @@ _BANNED = re.compile("|".join(f"(?:{pattern})" for pattern in NOT_SAID), re.IGNO
 
 
 def spoken_files() -> list[Path]:
-    """Files in which something is said to people."""
+    """Files with texts for people."""
     pages = [ROOT / "README.md", *(ROOT / "app" / "guide").glob("*.md")]
     sources = (path for room in ("app", "widgets", "themes", "plugins") for path in (ROOT / room).rglob("*.py"))
     return sorted(path for path in (*pages, *sources) if str(path.relative_to(ROOT)) not in FOR_THE_MODEL)

@@ -108,7 +108,7 @@ class CredentialStore:
         return secret
 
     def _read(self) -> dict[str, _Entry]:
-        hint = "Fix that, or delete the file and give again what was kept in it."
+        hint = "Fix that, or delete the file and enter its keys again."
         text = read_owned_file(self.path, "file of credentials", hint, owner=self._owner, secret=True)
         if text is None:
             return {}

@@ -112,7 +112,7 @@ def tell_reach(launch: Launch, environment: PythonEnvironment) -> str:
         return "It runs without a sandbox, with all your rights."
     reach = f"It runs in a sandbox that can write in {environment.prefix} alone, and reach the whole network."
     inside = environment.prefix.is_relative_to(launch.cwd)
-    return f"{reach} It runs the Python in there, whoever put it there." if inside else reach
+    return f"{reach} It runs the Python in there, even if somebody else put it there." if inside else reach
 
 
 def _own_prefix(launch: Launch, environment: PythonEnvironment) -> Path:

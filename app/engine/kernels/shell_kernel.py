@@ -83,7 +83,7 @@ class ShellWorker:
                 details=self._seat.complaint,
             ) from error
         if self._gone:
-            raise KernelError("The shell ended as soon as it was started.", hint="Does `bash -i` work here?")
+            raise KernelError("The shell ended right after its start.", hint="Does `bash -i` work here?")
 
     def begin(self, request: RunRequest) -> OutputStream:
         """Have bash read the source from a file, byte for byte."""

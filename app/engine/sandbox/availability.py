@@ -96,4 +96,4 @@ def forbidden(switches: Path = Path("/proc/sys")) -> str:
                 return words
         except OSError:
             continue
-    return "In a container, whoever started it has to allow user namespaces"
+    return "In a container, its administrator must allow user namespaces"

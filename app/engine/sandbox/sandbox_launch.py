@@ -164,7 +164,7 @@ class SandboxLaunch:
         with suppress(psutil.Error):
             for child in psutil.Process(self._first).children():
                 return child
-        raise KernelError("The sandbox ended as soon as it was started.")
+        raise KernelError("The sandbox ended right after its start.")
 
     def release(self) -> None:
         """Let the command begin."""

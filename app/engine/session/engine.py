@@ -222,6 +222,6 @@ def _not_open(verb: SessionVerb) -> Failed:
     """A verb for one session is never followed in another."""
     return Failed(
         title="Not done: the session that this was meant for is not open any more.",
-        hint="What was typed is below; it was not sent." if isinstance(verb, Submit) else "",
+        hint="Your text is below; it was not sent." if isinstance(verb, Submit) else "",
         details=verb.text if isinstance(verb, Submit) else "",
     )

@@ -168,7 +168,7 @@ class OpenSession:
             self.session.notice("info", note)
         if obstacle := self._log.obstacle():
             title = f"No code can run here: what runs is written down before, and {obstacle}."
-            self.session.notice("warning", title, "Conversation goes on without it.")
+            self.session.notice("warning", title, "The conversation continues without it.")
         if self.kernels.remark:
             self.session.notice("info", self.kernels.remark)
         self.kernel_switch.tell_states()

@@ -120,7 +120,7 @@ class Sessions:
             self._services.log.require_one_session()
         wanted = None if verb.anew and not self._is_kept(verb.session_id) else verb.session_id
         if wanted is not None and self._open.get(wanted) not in (None, left):
-            raise StoreError("This session is open already.", hint="It goes on beside this one.")
+            raise StoreError("This session is open already.", hint="It continues beside this one.")
         events = await self._past(
             wanted, end_first=verb.end_first
         )  # before anything is left: it may not be readable, or open elsewhere

@@ -103,7 +103,7 @@ class RemoteKernel(JupyterKernel):
             return means
         async with self._lifecycle:
             await self._end_worker()
-            self._finish_run("The run goes on: it ignored the interrupt, and the kernel is somebody else's.")
+            self._finish_run("The run continues: it ignored the interrupt, and the kernel is somebody else's.")
             self.state = "dead"
         return "nothing_ran"
 

@@ -242,7 +242,7 @@ class Seat:
             async with asyncio.timeout(LAST_WORD):
                 await site.remove(record.kernel_id)
         except (KernelError, TimeoutError) as error:
-            _log.warning("a kernel may go on, on its server: %s", error)
+            _log.warning("a kernel may still be running on its server: %s", error)
             return
         await self.forget()
 
@@ -267,7 +267,7 @@ class Seat:
             self._record = None
             end = f"To end it: oi-tui kernels stop {address}" if self.place.name and "/" not in self.place.name else ""
             raise KernelError(
-                f"The kernel {address} on {self.place.server.host} may go on: it could not be ended.",
+                f"The kernel {address} on {self.place.server.host} may still be running: it could not be stopped.",
                 hint=end,
                 details=error.title if isinstance(error, KernelError) else "",
             ) from error

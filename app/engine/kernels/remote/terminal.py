@@ -148,7 +148,7 @@ class RemoteSeat:
                 async with asyncio.timeout(LAST_WORD):
                     await self._terminals.remove(self._name)
             except (KernelError, TimeoutError) as error:
-                _log.warning("a terminal may go on, on its server: %s", error)
+                _log.warning("a terminal may still be running on its server: %s", error)
         self._name = ""
         await self._stack.aclose()
 

@@ -62,7 +62,7 @@ class Blobs:
                 except OSError as error:
                     raise StoreError(
                         f"A large output cannot be written in {self.folder}: {error.strerror}.",
-                        hint="Is the disk full, or the folder read-only? What was written before is safe.",
+                        hint="Is the disk full, or the folder read-only? Everything saved before is safe.",
                     ) from error
                 blobs[mime] = Blob(digest=digest, size=len(content), json=not isinstance(value, str))
         return (_with_data(event, kept), blobs) if blobs else (event, {})

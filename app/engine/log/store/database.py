@@ -202,4 +202,4 @@ class Database:
         return self._diagnosed
 
 
-_SAFE = "What was written before is safe."
+_SAFE = "Everything saved before is safe."
