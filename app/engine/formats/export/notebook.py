@@ -1,10 +1,9 @@
 """A session as a Jupyter notebook that can be run again.
 
-What ran as Python is a code cell, byte for byte as it ran; what ran in the shell is one with `%%bash` before it. What
-was refused or broken off, and code of a second kernel, which one notebook cannot have, is Markdown: nothing becomes a
-cell that "run all" would run and the person did not. A cell that raised is marked so that `jupyter execute` goes on
-behind it, as the session did; one that was interrupted, lost its kernel or asked for input is marked to be passed
-over, and says why.
+Python code that ran is a code cell, byte for byte; shell code has `%%bash` before it. Refused or interrupted code, and
+code of a second kernel, which one notebook cannot have, is Markdown: "run all" must not run anything that the user did
+not run. A cell that raised is marked so that `jupyter execute` continues after it, as the session did; one that was
+interrupted, lost its kernel or asked for input is marked to be skipped, and says why.
 """
 
 import json
@@ -38,7 +37,7 @@ METADATA_KEY = "oi_tui"
 """The key in metadata under which stands what is only ours."""
 
 NOTEBOOK_VERSION = 1
-"""Of what stands there; a reader that does not know it takes the cells alone."""
+"""Version of our metadata; a reader that does not know it uses only the cells."""
 
 SHELL_MAGIC = "%%bash\n"
 _SHELLS = ("shell", "bash")
@@ -83,7 +82,7 @@ def _main_language(blocks: Sequence[Block]) -> str:
 
 
 def _place(blocks: Sequence[Block], language: str) -> str:
-    """What its cells ran in, if all of which that is known ran in the same."""
+    """Where its cells ran, if all known places are the same."""
     codes = (block for block in blocks if isinstance(block, CodeBlock) and block.language == language)
     places = {block.place for block in codes if block.place}
     return places.pop() if len(places) == 1 else ""
@@ -155,7 +154,7 @@ def _has_tail(output: Output) -> bool:
 
 
 def _tail(output: Output) -> dict[str, int]:
-    """Where in the text the tail begins, and what was left out before it."""
+    """Where in the text the tail begins, and how much was omitted before it."""
     assert isinstance(output, StreamOutput), output
     assert output.tail is not None, output
     return {

@@ -1,6 +1,6 @@
-"""A notebook as blocks: ours come back as they were, those of others as the session of somebody who typed the cells.
+"""A notebook as blocks: our own notebooks restore the session, others become a session of somebody who typed the cells.
 
-What a cell shows counts, not what its metadata says of it: a cell that was changed in Jupyter comes back changed.
+The content of a cell wins over its metadata: a cell that was changed in Jupyter is imported changed.
 """
 
 import json
@@ -183,7 +183,7 @@ def _output(output: CellOutput, cell: CodeCell, place: int) -> Output:
 
 
 def _content(mime: str, content: Any) -> Any:
-    """Text that is in lines is joined; what should be text and is not is shown as it was written."""
+    """Joins text stored as lines; anything else is shown verbatim."""
     if is_json_mime(mime) or isinstance(content, str):
         return content
     if isinstance(content, list) and all(isinstance(line, str) for line in content):
@@ -220,7 +220,7 @@ def _with_tail(stream: StreamOutput, ours: object, place: int) -> StreamOutput:
 
 
 def _attachment_notice(cells: list[NotebookCell]) -> Iterator[Block]:
-    """What a session has no place for is said, not dropped silently."""
+    """Content without a place in a session is mentioned, not dropped silently."""
     count = sum(len(cell.attachments or {}) for cell in cells if isinstance(cell, MarkdownCell | RawCell))
     if count:
         what = "A file that was attached" if count == 1 else f"{count:,} files that were attached"

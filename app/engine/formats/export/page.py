@@ -1,7 +1,7 @@
 """A session as one page of HTML: nothing is loaded, nothing runs, and it is read in light and dark.
 
 No script and no address of the web is in it, and its policy forbids both should something of ours be wrong. HTML that
-the session's code made is a stranger's: the page shows what there is to read of it, never the markup itself.
+the session's code made is a stranger's: the page shows its readable text, never the markup itself.
 """
 
 import base64
@@ -131,7 +131,7 @@ def _output(output: Output) -> Iterator[str]:
 
 
 def _rich(output: RichOutput) -> str:
-    """The form that says most on a page: a table of ours, a picture, then what is to be read of the others."""
+    """The most expressive form: our table, a picture, then the readable text of the others."""
     data = output.data
     if (table := frame_of(data.get(TABLE_TYPE))) is not None:
         return frame(table)

@@ -1,4 +1,4 @@
-"""Text, code, tables and documents as HTML of ours: every character that came from elsewhere is escaped.
+"""Text, code, tables and documents as HTML of ours: every character from outside is escaped.
 
 The markup is also well-formed XML, so that a test can read what is in a page and what is not.
 """
@@ -61,7 +61,7 @@ def picture_of_url(url: str) -> str:
 
 
 def link(target: str, inner: str) -> str:
-    """A link around HTML of ours, where it leads to the web or to somebody's mail."""
+    """A link around our own HTML, if it leads to the web or to a mail address."""
     if not _leads_out(target):
         return inner
     return f'<a href="{escape_text(target)}" rel="noopener noreferrer">{inner}</a>'
@@ -129,7 +129,7 @@ def frame(content: FrameExcerpt) -> str:
 
 
 def document(content: Document) -> str:
-    """What is to be read of somebody else's HTML."""
+    """The readable text of somebody else's HTML."""
     parts = [_grid(part) if isinstance(part, Grid) else _passage(part) for part in content.parts]
     if not content.is_whole:
         parts.append('<p class="note">There is more of it; it was too long.</p>')

@@ -52,7 +52,7 @@ class PlacedNotice(Value, frozen=True, kw_only=True):
 
 
 class SessionEnvelope(SessionOutline, frozen=True, kw_only=True):
-    """All that stands beside the messages."""
+    """Everything beside the messages."""
 
     blocks: tuple[BlockExtras, ...] = ()
     notices: tuple[PlacedNotice, ...] = ()
@@ -122,7 +122,7 @@ def blocks_of_list(messages: list[Any]) -> list[Block]:
 
 
 def _restore(block: Block, outlined: Block | None) -> Block:
-    """The block with what stands beside its message, as far as the two fit together."""
+    """The block with its data from beside the messages, as far as the two agree."""
     match block, outlined:
         case UserBlock(), UserBlock():
             return msgspec.structs.replace(outlined, text=block.text, files=block.files)
@@ -139,7 +139,7 @@ def _restore(block: Block, outlined: Block | None) -> Block:
                 source=block.source,
                 original=block.original,
                 outputs=block.outputs,
-                dropped=0,  # what was dropped is said in the text
+                dropped=0,  # the text says what was dropped
                 state=block.state if ran != has_run(outlined) else outlined.state,
             )
         case _:

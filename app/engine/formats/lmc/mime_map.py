@@ -18,7 +18,7 @@ IMAGES = {
 MARKUP = {"text/html": "html", "application/javascript": "javascript"}
 """Mime type to format of code that the computer hands to the user."""
 PATH_MIME = "application/vnd.oi-tui.image-path"
-"""A picture of which only the path is known; comes from imported messages."""
+"""A picture known only by its path; comes from imported messages."""
 
 CONSOLE: Message = {"role": "computer", "type": "console"}
 TEXT_OUTPUT: Message = {**CONSOLE, "format": "output"}

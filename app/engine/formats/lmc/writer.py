@@ -57,7 +57,7 @@ class LmcWriter:
         """The block that runs."""
         self._dropped = 0
         self._tails: dict[StreamName, Tail] = {}
-        """Newest ends of its streams that go on beyond what is passed on."""
+        """Newest tails of the streams that continue beyond the limit."""
         self._text_keys: Message = {}
         """Keys of the last text in the console run that is open."""
         self._at_line_start = True
@@ -200,7 +200,7 @@ class LmcWriter:
         return chunks
 
     def _console_text(self, message: Message, *, flows: bool) -> list[Chunk]:
-        """Text in the console run. What is not a stream that flows on gets lines of its own."""
+        """Text in the console run. Text that is not part of a stream gets lines of its own."""
         if not message["content"]:
             return []
         opened = self._open_console()
