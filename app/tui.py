@@ -284,7 +284,11 @@ class OiTui(TypingOrder):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """A passing message: sanitised, whatever its source, and never read as markup."""
+        """A passing message, sanitised and never read as markup: above the prompt, or a toast over another screen."""
+        if self._screen_stack and self.screen is self.chat:
+            seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+            self.chat.desk.tell(message, failed=severity != "information", seconds=seconds)
+            return
         super().notify(safe_text(message), title=safe_text(title), severity=severity, timeout=timeout, markup=False)
 
     async def action_stop(self) -> None:

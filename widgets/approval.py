@@ -29,13 +29,15 @@ from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.lettering import Words
-from oi_tui.widgets.stray_keys import NOT_BY_ENTER, StrayKeys
+from oi_tui.widgets.stray_keys import TOO_EARLY, WRITTEN_ON, StrayKeys
 from oi_tui.widgets.timeline.source_view import SourceView
 
 _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "ctrl+up"})
 
 BY_NUMBER = "Press a number to approve, or esc. Enter never approves."
 UNSEEN = "Look at the end first: the end key shows it."
+_OF_ARMING = (BY_NUMBER, UNSEEN, TOO_EARLY, WRITTEN_ON)
+"""What is said no longer when the keys count again."""
 
 
 class ApprovalPanel(Widget, can_focus=True):
@@ -140,6 +142,11 @@ class ApprovalPanel(Widget, can_focus=True):
         self._stray.begin(writing=writing and self.arming.is_typing)
         self._show_source()
         self._enter("question")
+
+    def say(self, words: str) -> None:
+        """Say this above the keys, until the next one."""
+        self._said = words
+        self._refresh()
 
     def fit(self, height: int) -> None:
         """Use at most this many rows."""
@@ -302,7 +309,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self.arming.look()
         if self.request is not None and self.armed != self.arming.is_armed:
             self.armed = self.arming.is_armed
-            self._said = "" if self.armed and self._said != NOT_BY_ENTER else self._said
+            self._said = "" if self.armed and self._said in _OF_ARMING else self._said
             self._refresh()
 
     def _enter(self, stage: ApprovalStage, *, own_act: bool = False) -> None:

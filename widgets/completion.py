@@ -214,7 +214,8 @@ class CompletionList(Widget, can_focus=False):
     def _lay_out(self, choice: CompletionChoice) -> tuple[str, str]:
         """The label and its help, together exactly as wide as the list."""
         widest = max(len(_line(one.label)) for one in self._offer.choices)
-        column = min(widest, max(12, self._width * 2 // 3))
+        has_help = any(one.help or one.keys for one in self._offer.choices)
+        column = min(widest, max(12, self._width * 2 // 3)) if has_help else widest
         label = _cut(_line(choice.label), column).ljust(column)[: self._width - 1]
         rest = max(0, self._width - len(label) - 1)
         said = _line(choice.help)

@@ -82,13 +82,14 @@ class QuestionPanel(Widget):
         self.asked_id = ""
         """Id of the last question that was put: none is put twice."""
         self._origin = ""
+        self._said = ""
 
     def compose(self) -> ComposeResult:
         """Title with the origin, the code's own words, the line, a remark, the keys."""
         yield Words(id="question-title")
         yield Words(id="question-prompt")
         yield AnswerInput(self._arming, id="question-answer")
-        yield Words(NOT_ARMED, id="question-said")
+        yield Words(id="question-said")
         yield KeyRow(id="question-keys")
 
     def ask(self, request: InputRequested, origin: str) -> None:
@@ -98,7 +99,7 @@ class QuestionPanel(Widget):
         self._arming.show()
         self.call_after_refresh(self._arming.show)  # it is seen only then
         self.armed = False
-        self.query_one("#question-said").display = False
+        self.say("")
         prompt = safe_text(request.prompt).strip() or ("Password:" if request.password else "A line of input:")
         self.query_one("#question-prompt", Words).update(prompt)
         answer = self.query_one(Input)
@@ -106,6 +107,13 @@ class QuestionPanel(Widget):
         answer.password = request.password
         answer.focus()
         self._show_title()
+
+    def say(self, words: str) -> None:
+        """Say this below the line that is typed; "" for nothing."""
+        self._said = words
+        said = self.query_one("#question-said", Words)
+        said.update(words)
+        said.display = bool(words)
 
     def on_mount(self) -> None:
         """While it is shown, look now and then whether the question is armed."""
@@ -123,12 +131,13 @@ class QuestionPanel(Widget):
         """The keys count now, or no longer."""
         if self.is_mounted:
             self._show_keys()
-            self.query_one("#question-said").display = False
+            if self._said == NOT_ARMED:
+                self.say("")
 
     def on_answer_input_dropped(self, event: AnswerInput.Dropped) -> None:
         """Say so: without a word, it would look as if nothing worked."""
         event.stop()
-        self.query_one("#question-said").display = True
+        self.say(NOT_ARMED)
 
     def on_resize(self) -> None:
         """The rule of the title is as wide as the screen."""
@@ -155,6 +164,6 @@ class QuestionPanel(Widget):
         )
 
     def _show_title(self) -> None:
-        left, right = "━━ Running code asks ", f" {safe_text(self._origin)}"
+        left, right = "━━ The code is waiting for input ", f" {safe_text(self._origin)}"
         room = max(2, self.size.width - len(left) - len(right) - 1)
         self.query_one("#question-title", Words).update(lettering((left, "bold"), "━" * room, right))

@@ -16,6 +16,8 @@ from oi_tui.widgets.lettering import Options, Words, lettering
 
 _ASKED = "You approve all code before it runs."
 _UNASKED = "Code runs without approval: /approve ask changes that."
+_INDENT = 2
+"""Columns of the mark before each prompt."""
 _LOOK_AT = 200
 """Entries of the folder; a folder of a million files must not hold up the first frame."""
 
@@ -57,13 +59,19 @@ class Welcome(Vertical):
         if folder == self._folder:
             return
         self._folder = folder
-        prompts = example_prompts(folder)
+        self._prompts = example_prompts(folder)
+        lines = [_choice_line(prompt, self.content_size.width) for prompt in self._prompts]
         if shown := self.query(Options):
             shown.first().clear_options()
-            shown.first().add_options(map(_choice_line, prompts))
+            shown.first().add_options(lines)
         else:
-            self.mount(Options(*map(_choice_line, prompts)))
-        self._prompts = prompts
+            self.mount(Options(*lines))
+
+    def on_resize(self) -> None:
+        """A prompt that is longer than a line goes on below its first word."""
+        for shown in self.query(Options):
+            for number, prompt in enumerate(self._prompts):
+                shown.replace_option_prompt_at_index(number, _choice_line(prompt, self.content_size.width))
 
     def tell_approval(self, *, asks: bool) -> None:
         """The line is true in each mode."""
@@ -81,8 +89,10 @@ def _first_words(*, asks: bool) -> str:
     return f"Describe a task. {_ASKED if asks else _UNASKED}\n\nFor example (↑ choose):"
 
 
-def _choice_line(prompt: str) -> Content:
-    return lettering(("▹ ", "$accent"), prompt)
+def _choice_line(prompt: str, width: int) -> Content:
+    lines = lettering(prompt).wrap(width - _INDENT) if width > 2 * _INDENT else [lettering(prompt)]
+    rest = Content(f"\n{' ' * _INDENT}").join([line.rstrip() for line in lines])
+    return lettering(("▹ ".ljust(_INDENT), "$accent"), rest)
 
 
 def example_prompts(folder: Path) -> list[str]:

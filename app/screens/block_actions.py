@@ -300,7 +300,6 @@ class BlockActions:
             self._tell(f"It is in the prompt.{_hidden_note(hidden)}", warning=True)
 
     def _tell(self, text: str, *, warning: bool = False) -> None:
-        self._place.app.clear_notifications()  # one at a time: they lie over the text
         self._place.app.notify(text, severity="warning" if warning else "information", timeout=3)
 
 

@@ -6,10 +6,11 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.engine.core.blocks import Action, Block
+from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.verbs import Answer, Decide, FindModels, Retry
 from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.widgets.composer import Composer, PromptArea
@@ -105,6 +106,16 @@ class Bottom(Vertical):
         area.focus()
         area.insert_paste(event.text) if len(event.text) > 1 else area.insert(event.text)
 
+    def say(self, words: str, *, failed: bool = False, seconds: float = 0.0) -> None:
+        """Say it in what is shown: above the prompt for so many seconds (0: until its text changes), or in the
+        question until the next key."""
+        if self._approval is not None and self._approval.display:
+            self._approval.say(words)
+        elif self._question is not None and self._question.display:
+            self._question.say(words)
+        else:
+            self.query_one(Composer).say(words, failed=failed, seconds=seconds)
+
     def fit(self) -> None:
         """The panel keeps its keys on the screen, and leaves the timeline some rows."""
         height = self.screen.size.height
@@ -187,5 +198,9 @@ def _origin(block: Block) -> str:
     """Which code asks for a line, for the question's title."""
     if not isinstance(block, Action):
         return ""
-    first = next((line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()), "")
-    return f"{block.runs_in} · {first[:40]}"
+    lines = visible_text(block.source).text.split("\n")
+    asking = 1 if len(lines) == 1 else block.active_line if isinstance(block, CodeBlock) else None
+    if asking is None or not 0 < asking <= len(lines):
+        return f"{block.runs_in} · {quantity(len(lines), 'line')}"
+    place = block.runs_in if len(lines) == 1 else f"{block.runs_in}, line {asking}"
+    return f"{place} · {lines[asking - 1].strip()[:40]}"

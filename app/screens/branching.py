@@ -109,5 +109,4 @@ class Branching:
         self._bridge.send(FindModels())
 
     def _tell(self, text: str) -> None:
-        self._place.app.clear_notifications()  # one at a time: they lie over the text
         self._place.app.notify(text, timeout=4)

@@ -19,7 +19,7 @@ from textual.events import DescendantFocus, Resize, ScreenResume
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from oi_tui.app.commands.registry import APPROVAL_HELP, bindings
+from oi_tui.app.commands.registry import bindings
 from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
@@ -376,9 +376,7 @@ class ChatScreen(Screen[None]):
             case "editor":
                 self.desk.edit_external(self.settings)
             case "approval":
-                mode = next_approval(self.query_one(StatusBar).status)
-                self.bridge.send(SetApproval(mode=mode))  # a question that is open stays open
-                self.desk.tell(f"approval: {mode} · {APPROVAL_HELP[mode]}")
+                self.desk.set_approval(SetApproval(mode=next_approval(self.query_one(StatusBar).status)))
 
     # -- inside ------------------------------------------------------------------------------------------------
 

@@ -9,14 +9,15 @@ from pathlib import Path
 from textual.screen import Screen
 
 from oi_tui.app.commands.mentions import find_mentions
-from oi_tui.app.commands.registry import Command, WrongArgument, similar_commands, slash_command
+from oi_tui.app.commands.registry import APPROVAL_HELP, Command, WrongArgument, similar_commands, slash_command
 from oi_tui.app.commands.typed import SlashLine, interpret, needs_body
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import AnyVerb, Submit, Withdraw
+from oi_tui.app.engine.core.verbs import AnyVerb, SetApproval, Submit, Withdraw
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.bottom import Bottom
 from oi_tui.widgets.composer import Composer, PromptArea
 
 GOODBYES = ("exit", "quit", "exit()", "quit()")
@@ -48,10 +49,9 @@ class PromptDesk:
         return Path(self._bridge.transcript.cwd or ".")
 
     def tell(self, words: str, *, failed: bool = False, seconds: float = NOTE) -> None:
-        """Say it above the prompt, where that can be seen; 0 seconds is until the text changes."""
-        composer = self._screen.query_one(Composer)
-        if composer.display and self._screen.is_current:
-            composer.say(words, failed=failed, seconds=seconds)
+        """Say it where the person writes or is asked; 0 seconds is until the text changes."""
+        if self._screen.is_current:
+            self._screen.query_one(Bottom).say(words, failed=failed, seconds=seconds)
         else:
             self._screen.notify(words, severity="warning" if failed else "information", timeout=NOTE)
 
@@ -67,6 +67,11 @@ class PromptDesk:
             self.tell("Dropped a prompt that waited; ↑ finds it in the history.")
         elif reply.withdrawn is not None:
             self.area.add(reply.withdrawn)
+
+    def set_approval(self, verb: SetApproval) -> None:
+        """Another approval mode, and what it means; the status line names it. A question that is open stays open."""
+        self._bridge.send(verb)
+        self.tell(f"{APPROVAL_HELP[verb.mode]}.")
 
     async def copy(self, text: str) -> None:
         """Put the text into the clipboard, and say so."""
@@ -111,7 +116,9 @@ class PromptDesk:
             return
         if self.area.text.startswith("/"):
             self.area.accept()
-        if verb is not None:
+        if isinstance(verb, SetApproval):
+            self.set_approval(verb)
+        elif verb is not None:
             self._bridge.send(verb)
         else:
             await self._screen.run_action(row.action.replace("ARGUMENT", repr(typed.argument)))

@@ -106,7 +106,6 @@ class SessionsPanel(Vertical):
                 if words := self._changes.settle(reply.session):
                     self._panel.say(words)
             case SessionExported():
-                self.app.clear_notifications()  # one at a time: they lie over the text
                 self.app.notify(f"Written: {reply.path}", timeout=4)
             case Failed():
                 self._show_failure(reply)

@@ -31,7 +31,7 @@ from oi_tui.app.frontend.client import EngineClient, EngineLost
 from oi_tui.app.tui import OiTui
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import LOOK_INTERVAL
-from oi_tui.widgets.composer import PromptArea
+from oi_tui.widgets.composer import Composer, PromptArea
 from support.kinds import narrow
 
 BOUND = 10.0
@@ -148,8 +148,13 @@ class Stage:
         return self.app.chat.query_one(PromptArea)
 
     def told(self, words: str) -> bool:
-        """Whether a toast has these words."""
-        return any(words in note.message for note in self.app._notifications)
+        """Whether this is said where the person writes or is asked, or in a toast over another screen."""
+        chat = self.app.chat
+        said = [
+            chat.query_one(Composer).note,
+            *(str(row.render()) for row in chat.query("#approval-said, #question-said")),
+        ]
+        return any(words in one for one in (*said, *(note.message for note in self.app._notifications)))
 
     async def screen(self, kind: type[AnyScreen]) -> AnyScreen:
         """The screen on top, once it is of this kind."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from textual import events
 
+from oi_tui.app.commands.registry import APPROVAL_HELP
 from oi_tui.app.engine.core.events import ExecutionStarted, ProseStarted, SettingsChanged, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.protocol import CodeName, NamesFound
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
@@ -79,7 +80,8 @@ async def test_V12_at_a_question_ctrl_c_and_ctrl_d_decide_nothing_and_the_mode_c
         await stage.propose("x = 1")
         await stage.arm()
         await press(stage, "ctrl+d", "ctrl+c")
-        assert stage.told("Again stops the turn; the question stays open.")
+        said = stage.app.chat.query_one("#approval-said", Words)
+        assert str(said.render()) == "Again stops the turn; the question stays open."
         modes: tuple[ApprovalMode, ...] = ("auto", "never", "ask")
         for mode in modes:
             await press(stage, "shift+tab")
@@ -87,7 +89,18 @@ async def test_V12_at_a_question_ctrl_c_and_ctrl_d_decide_nothing_and_the_mode_c
             stage.engine.say(SettingsChanged(model="m", approval=mode))
             await stage.settle()
             assert stage.app.chat.query_one(ApprovalPanel).display
+            assert str(said.render()) == f"{APPROVAL_HELP[mode]}."
+        assert not stage.app._notifications  # nothing lies over what is asked about
         assert not [verb for verb in stage.engine.asked if not isinstance(verb, SetApproval | Interrupt)]
+
+
+async def test_what_is_said_stands_where_one_writes_and_another_mode_says_what_it_means(play: Play) -> None:
+    async with play() as stage:
+        await press(stage, *"/approve auto", "enter")
+        assert note(stage) == "Code runs without asking, except destructive code."
+        stage.app.notify("Something in passing.", severity="warning")
+        assert note(stage) == "Something in passing."
+        assert not stage.app._notifications
 
 
 async def test_the_cycle_of_modes_never_runs_code_unasked_without_a_sandbox(play: Play) -> None:

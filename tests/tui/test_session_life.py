@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList, ProgressBar
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
     AnyEvent,
     CodeFinished,
     CodeStarted,
@@ -235,6 +236,16 @@ async def test_an_example_prompt_is_put_into_the_composer_and_not_sent(play: Pla
         assert stage.engine.asked == []
 
 
+async def test_an_example_that_is_longer_than_a_line_goes_on_below_its_first_word(play: Play) -> None:
+    async with play(size=(50, 24)) as stage:
+        await stage.until(lambda: bool(stage.app.chat.query("Welcome OptionList")))
+        option = stage.app.chat.query_one("Welcome OptionList", OptionList).get_option_at_index(0)
+        assert str(option.prompt).split("\n") == [
+            "▹ What takes up the space in this folder?",
+            "  Show the ten largest files as a table.",
+        ]
+
+
 async def test_escape_goes_back_to_the_composer_when_nothing_runs(play: Play) -> None:
     async with play() as stage:
         await stage.pilot.press("tab")
@@ -254,6 +265,20 @@ async def test_R4_T7_running_code_is_answered_and_nothing_else_hears_it(play: Pl
         await stage.pilot.press(*"Ada", "enter")
         assert await stage.engine.heard(1) == [Answer(request_id="i1", text="Ada")]
         assert stage.app.chat.query_one(Composer).display
+
+
+async def test_T7_a_question_of_longer_code_names_the_line_that_asks(play: Play) -> None:
+    async with play() as stage:
+        stage.engine.say(
+            TurnStarted(block_id="u1", text="x"),
+            CodeStarted(block_id="c1", language="python"),
+            CodeFinished(block_id="c1", language="python", source="import time\nname = input('who? ')"),
+            ExecutionStarted(block_id="c1", generation=1),
+            ActiveLineChanged(block_id="c1", line=2),
+            InputRequested(request_id="i1", block_id="c1", prompt="who? "),
+        )
+        await stage.settle()
+        assert "python, line 2 · name = input" in str(stage.app.chat.query_one("#question-title").render())
 
 
 async def test_R4_T7_a_password_is_masked(play: Play) -> None:
@@ -491,7 +516,10 @@ async def test_quitting_asks_when_something_runs_and_enter_does_not_answer(play:
 
 async def test_a_notice_shows_neither_what_a_terminal_obeys_nor_markup(play: Play) -> None:
     async with play() as stage:
-        stage.app.chat.notify(hostile("notice"), title=hostile_line("title"))
+        stage.app.chat.notify(hostile("notice"))
+        assert stage.app.chat.query_one(Composer).note == safe_text(hostile("notice"))
+        await stage.pilot.press("ctrl+p")
+        stage.app.screen.notify(hostile("notice"), title=hostile_line("title"))
         await stage.settle()
         (note,) = stage.app._notifications
         assert (note.title, note.message) == (seen_line("title"), safe_text(hostile("notice")))
