@@ -140,7 +140,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self.full = False
         self.query_one(Input).value = ""
         self._stray.begin(writing=writing and self.arming.is_typing)
-        self._show_source()
+        _show_source(self.query_one(SourceView), request, self.source)
         self._enter("question")
 
     def say(self, words: str) -> None:
@@ -260,7 +260,8 @@ class ApprovalPanel(Widget, can_focus=True):
         event.stop()
         if event.source is not None:
             self.source = event.source
-            self._show_source()
+            if self.request is not None:
+                _show_source(self.query_one(SourceView), self.request, self.source)
         self._enter("question", own_act=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -331,13 +332,6 @@ class ApprovalPanel(Widget, can_focus=True):
         self.focus_stage()
         self._refresh()
 
-    def _show_source(self) -> None:
-        assert self.request is not None
-        visible = visible_text(self.source)
-        self.query_one(SourceView).show(
-            collapse_blanks(visible.text), self.request.written_in, changed_lines(self.request.source, self.source)
-        )
-
     def _face(self) -> ApprovalView:
         """All that the words of the panel depend on now."""
         assert self.request is not None
@@ -388,6 +382,12 @@ class ApprovalPanel(Widget, can_focus=True):
         note_rows = min(len(note.wrap(width - 2)) if note.plain else 0, spare)
         self.query_one("#approval-note", Words).styles.height = note_rows
         _share_rows(view, self.query_one(SourceEditor), left - note_rows, width, full=self.full)
+
+
+def _show_source(view: SourceView, request: DecisionRequested, source: str) -> None:
+    """Show the source as it would run, with the lines marked that differ from what was asked about."""
+    text = collapse_blanks(visible_text(source).text)
+    view.show(text, request.written_in, changed_lines(request.source, source))
 
 
 def _share_rows(view: SourceView, editor: SourceEditor, left: int, width: int, *, full: bool) -> None:

@@ -43,6 +43,8 @@ class CompletionOffer(NamedTuple):
     choices: tuple[CompletionChoice, ...]
     note: str = ""
     """What the list says below its rows, such as that more is being looked for."""
+    is_free: bool = False
+    """Whether any other word would do: then Enter takes no row that nobody went to."""
 
 
 class CompletedWord(Protocol):
@@ -162,7 +164,7 @@ class CompletionList(Widget, can_focus=False):
         lines = []
         for number, choice in enumerate(rows, self._top):
             label, help_text = self._lay_out(choice)
-            is_chosen = number == self._chosen
+            is_chosen = number == self._chosen and (self._moved or not self._offer.is_free)
             mark = "›" if is_chosen else " "
             lines.append(lettering((f"{mark}{label}", chosen if is_chosen else ""), (help_text, dim)))
         if note := self._note():
@@ -183,8 +185,9 @@ class CompletionList(Widget, can_focus=False):
 
     def _step(self, step: int, *, wrap: bool = True) -> None:
         if count := len(self._offer.choices):
+            # The first step down goes to the first row, where none is marked yet.
+            place = self._chosen + step - (self._offer.is_free and not self._moved and step > 0)
             self._moved = True
-            place = self._chosen + step
             self._chosen = place % count if wrap else max(0, min(count - 1, place))
             self._top = max(min(self._top, self._chosen), self._chosen - self._room + 1)
             self.refresh()
@@ -203,7 +206,7 @@ class CompletionList(Widget, can_focus=False):
             self.close()
             return False
         choice = self._offer.choices[self._chosen]
-        if word.word == choice.text.rstrip() and not self._moved:
+        if (self._offer.is_free or word.word == choice.text.rstrip()) and not self._moved:
             self.close()
             return False
         self._take()

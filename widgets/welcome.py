@@ -91,8 +91,8 @@ def _first_words(*, asks: bool) -> str:
 
 def _choice_line(prompt: str, width: int) -> Content:
     lines = lettering(prompt).wrap(width - _INDENT) if width > 2 * _INDENT else [lettering(prompt)]
-    rest = Content(f"\n{' ' * _INDENT}").join([line.rstrip() for line in lines])
-    return lettering(("▹ ".ljust(_INDENT), "$accent"), rest)
+    rest = [part for line in lines[1:] for part in (f"\n{' ' * _INDENT}", line.rstrip())]
+    return lettering(("▹ ".ljust(_INDENT), "$accent"), lines[0].rstrip(), *rest)
 
 
 def example_prompts(folder: Path) -> list[str]:

@@ -262,6 +262,8 @@ class ChatScreen(Screen[None]):
 
     def show(self, reply: ViewReply) -> None:
         """An answer that is not part of the session: about models, downloads, variables, other sessions."""
+        if isinstance(reply, ModelsFound | KernelsFound):
+            self.parts.choices.note(reply)
         match reply:
             case VariablesFound():
                 self.parts.variables.show(reply)

@@ -7,6 +7,7 @@ from textual.widget import Widget
 
 from oi_tui.app.engine.core.settings import ScreenSection
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.engine_choices import EngineChoices
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.kernel_screen import KernelPicks
 from oi_tui.app.screens.prompt_completion import PromptCompletion
@@ -43,6 +44,7 @@ class Parts:
     recall: Recall
     kernels: KernelPicks
     names: KernelNames
+    choices: EngineChoices
 
     @classmethod
     def make(
@@ -57,7 +59,8 @@ class Parts:
     ) -> "Parts":
         """All of them; `desk` reads what the person writes."""
         prompt, names = desk.area, KernelNames(bridge, desk)
-        prompt.completion.use(PromptCompletion(lambda: desk.folder, names))
+        choices = EngineChoices(bridge)
+        prompt.completion.use(PromptCompletion(lambda: desk.folder, names, choices.values))
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")
         preview = Preview(Timeline(palette=palette, id="preview-blocks"), home=str(Path.home()), id="preview")
@@ -72,6 +75,7 @@ class Parts:
             Recall(prompt, bridge),
             KernelPicks(prompt, bridge),
             names,
+            choices,
         )
 
     @property

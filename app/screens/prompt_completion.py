@@ -1,10 +1,11 @@
 """What completes a word in the prompt: commands and their values, files, names of the kernel."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oi_tui.app.commands.folder_listing import MOST, FolderListing, is_outside
 from oi_tui.app.commands.mentions import write_mention
 from oi_tui.app.commands.registry import COMMANDS, Command, slash_command
 from oi_tui.app.engine.text.words import quantity
@@ -16,7 +17,7 @@ if TYPE_CHECKING:  # loaded with the first `@`
     from oi_tui.app.commands.file_index import FileIndex
 
 _COMMAND = re.compile(r"/[a-z]*")
-_ARGUMENT = re.compile(r"/([a-z]+) +(\S*)")
+_ARGUMENT = re.compile(r"/([a-z]+) +(.*)")
 _FILE = re.compile(r'(?:^|\s)(@(?:"[^"\n]*|[^\s"]*))\Z')
 _CODE = ("!", "%")
 _SIGNS = ("%python ", "%python\n")
@@ -25,10 +26,15 @@ _SIGNS = ("%python ", "%python\n")
 class PromptCompletion:
     """The completer of the prompt: `/` and `@` offer at once, Tab asks the kernel for names in Python code."""
 
-    def __init__(self, folder: Callable[[], Path], names: KernelNames) -> None:
+    def __init__(
+        self, folder: Callable[[], Path], names: KernelNames, values: Callable[[str], Mapping[str, str]]
+    ) -> None:
+        """`values` are names known now that can follow the command with this id, where others may as well."""
         self._folder = folder
         self._names = names
+        self._values = values
         self._index: FileIndex | None = None
+        self._listing = FolderListing()
 
     def follow(self, box: TextBox) -> None:
         """Offer what fits the word before the cursor, or nothing."""
@@ -57,7 +63,7 @@ class PromptCompletion:
         row, column = box.cursor_location
         before = box.document.get_line(row)[:column]
         if box.text.startswith("/") and box.document.line_count == 1:
-            return _command_offer(before)
+            return _name_offer(before) or self._value_offer(before)
         if not box.text.startswith(_CODE) and (match := _FILE.search(before)):
             return self._file_offer(box, row, match)
         return None
@@ -66,6 +72,8 @@ class PromptCompletion:
         query = match[1].removeprefix("@").removeprefix('"')
         if query.startswith("remote:"):
             return None
+        if is_outside(query):
+            return self._outside_offer(box, (row, match.start(1)), query)
         from oi_tui.app.commands.file_index import FileIndex  # it needs more than the first frame
 
         folder = str(self._folder())
@@ -82,29 +90,54 @@ class PromptCompletion:
             note = f"first {quantity(len(index.table.paths), 'file')} of this folder" if index.table.cut else ""
         return CompletionOffer((row, match.start(1)), choices, note)
 
+    def _outside_offer(self, box: TextBox, start: tuple[int, int], query: str) -> CompletionOffer | None:
+        """Paths that lead out of the working folder, one folder at a time."""
+
+        def look_again() -> None:
+            if box.completion.open_list is not None:
+                self.follow(box)
+
+        paths = self._listing.search(self._folder(), query, look_again)
+        if paths is None:
+            return CompletionOffer(start, (), f"reading {query[: query.rindex('/') + 1]}")
+        choices = tuple(choice for path in paths if (choice := _file_choice(path)) is not None)
+        note = f"first {quantity(MOST, 'name')} of this folder" if self._listing.is_cut else ""
+        return CompletionOffer(start, choices, note) if choices else None
+
+    def _value_offer(self, before: str) -> CompletionOffer | None:
+        """What can follow a command: the words that must, or names that may."""
+        match = _ARGUMENT.fullmatch(before)
+        row = slash_command(match[1]) if match else None
+        if match is None or row is None or not row.argument:
+            return None
+        words, typed = row.choices(), match[2].lower()
+        is_free = not words
+        words = words or self._values(row.id)
+        fitting = [word for word in words if word.lower().startswith(typed)]
+        fitting += [word for word in words if typed in word.lower() and word not in fitting]
+        if " " in typed and not fitting:
+            return None
+        needs_more = not is_free and " " in row.argument
+        choices = tuple(
+            CompletionChoice(f"{word} " if needs_more else word, word, words[word], sends=not needs_more)
+            for word in fitting
+        )
+        return CompletionOffer((0, match.start(2)), choices, f"/{row.slash} {row.argument}", is_free=is_free)
+
     def _look_again(self, box: TextBox, index: "FileIndex") -> None:
         """The folder was walked meanwhile."""
         if index is self._index and box.completion.open_list is not None:
             self.follow(box)
 
 
-def _command_offer(before: str) -> CompletionOffer | None:
-    if _COMMAND.fullmatch(before):
-        name = before.removeprefix("/")
-        rows = [row for row in COMMANDS if row.slash]
-        begun = [row for row in rows if row.slash.startswith(name)]
-        inside = [row for row in rows if row not in begun and name and (name in row.slash or name in row.title.lower())]
-        return CompletionOffer((0, 0), tuple(map(_command_choice, begun + inside)))
-    if (match := _ARGUMENT.fullmatch(before)) and (row := slash_command(match[1])) is not None and row.argument:
-        typed = match[2].lower()
-        words = {word: said for word, said in row.choices().items() if word.startswith(typed)}
-        needs_more = " " in row.argument
-        choices = tuple(
-            CompletionChoice(f"{word} " if needs_more else word, word, said, sends=not needs_more)
-            for word, said in words.items()
-        )
-        return CompletionOffer((0, match.start(2)), choices, f"/{row.slash} {row.argument}")
-    return None
+def _name_offer(before: str) -> CompletionOffer | None:
+    if not _COMMAND.fullmatch(before):
+        return None
+    name = before.removeprefix("/")
+    rows = [row for row in COMMANDS if row.slash]
+    begun = [row for row in rows if row.slash.startswith(name)]
+    inside = [row for row in rows if row not in begun and name and (name in row.slash or name in row.title.lower())]
+    return CompletionOffer((0, 0), tuple(map(_command_choice, begun + inside)))
 
 
 def _command_choice(row: Command) -> CompletionChoice:

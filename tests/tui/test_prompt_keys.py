@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
 from textual import events
 
 from oi_tui.app.commands.registry import APPROVAL_HELP
 from oi_tui.app.engine.core.events import ExecutionStarted, ProseStarted, SettingsChanged, TurnEnded, TurnStarted
-from oi_tui.app.engine.core.protocol import CodeName, NamesFound
+from oi_tui.app.engine.core.kernel_choice import KernelChoice
+from oi_tui.app.engine.core.protocol import CodeName, KernelsFound, ModelOffer, ModelsFound, NamesFound
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
-from oi_tui.app.engine.core.verbs import CompleteCode, Interrupt, Retry, Run, SetApproval, Submit
+from oi_tui.app.engine.core.verbs import CompleteCode, Interrupt, Retry, Run, SetApproval, Submit, UseKernel, UseModel
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.stop_keys import SECOND_QUIT
 from oi_tui.widgets.approval import ApprovalPanel
@@ -173,6 +176,58 @@ async def test_files_complete_within_their_folder(play: Play) -> None:
         assert stage.prompt.has_focus
         await press(stage, "escape", "ctrl+c", "tab")
         assert not stage.prompt.has_focus
+
+
+async def test_values_of_model_and_kernel_complete_from_what_was_found_and_others_are_sent_as_typed(
+    play: Play,
+) -> None:
+    async with play() as stage:
+        await press(stage, *"/model ")
+        assert offered(stage) == []
+        await press(stage, "ctrl+c")
+        here, download = ModelOffer(id="gpt-5", kind="key", title="x"), ModelOffer(id="big", kind="embedded", title="x")
+        elsewhere = ModelOffer(id="far", kind="server", title="x", api_base="http://127.0.0.1:1/v1")
+        stage.app.chat.parts.choices.note(
+            ModelsFound(offers=(here, replace(here, id="gpt-5-mini"), replace(download, download_bytes=9), elsewhere))
+        )
+        spec = KernelChoice(name=".venv", kind="environment", title="Python 3.12 in .venv")
+        broken, costly = replace(spec, name="old", obstacle="No."), replace(spec, name="theirs", costs="It stops.")
+        stage.app.chat.parts.choices.note(KernelsFound(choices=(spec, broken, costly)))
+        await press(stage, *"/model ")
+        assert offered(stage) == ["gpt-5", "gpt-5-mini"]
+        # What is typed is a name as it is; a row is taken by who goes to it.
+        await press(stage, *"5", "enter")
+        assert await stage.engine.heard(1) == [UseModel(name="5")]
+        await press(stage, *"/model mini", "down", "enter")
+        assert (await stage.engine.heard(2))[1:] == [UseModel(name="gpt-5-mini")]
+        await press(stage, *"/kernel ve", "tab", "enter")
+        assert (await stage.engine.heard(3))[2:] == [UseKernel(name=".venv")]
+
+
+async def test_paths_outside_of_the_folder_complete_one_folder_at_a_time(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / "my data").mkdir(parents=True)
+    (home / "my data" / "sales.csv").write_text("a")
+    (home / ".secret").write_text("a")
+    (home / "notes.md").write_text("a")
+    monkeypatch.setenv("HOME", str(home))
+    async with play() as stage:
+        await stage.pilot.press(*"@~/")
+        await stage.until(lambda: offered(stage) == ["~/my data/", "~/notes.md"])
+        await press(stage, "tab")
+        assert stage.prompt.text == '@"~/my data/'
+        await stage.until(lambda: offered(stage) == ["~/my data/sales.csv"])
+        await press(stage, "tab")
+        assert stage.prompt.text == '@"~/my data/sales.csv" '
+        await press(stage, "ctrl+c", *f"@{home}/.s")
+        await stage.until(lambda: offered(stage) == [f"{home}/.secret"])
+        (stage.cwd.parent / "beside.txt").write_text("a")
+        await press(stage, "ctrl+c", *"@../besi")
+        await stage.until(lambda: offered(stage) == ["../beside.txt"])
+        await press(stage, "tab", "enter")
+        assert await stage.engine.heard(1) == [Submit(text="@../beside.txt ", files=("../beside.txt",))]
 
 
 async def test_a_click_in_the_timeline_leaves_the_keys_at_the_prompt_and_ctrl_f_searches(play: Play) -> None:
