@@ -44,6 +44,8 @@ class FolderListing:
         self._paths: tuple[str, ...] = ()
         self._due = float("-inf")
         self._is_reading = False
+        self._is_awaited = False
+        """Whether another folder was asked for meanwhile."""
         self.is_cut = False
         """Whether the folder has more than the bounds allow."""
 
@@ -57,6 +59,7 @@ class FolderListing:
         if place != self._place or self._clock() >= self._due:
             self._read(place, then)
         if place != self._place:
+            self._is_awaited = True
             return None
         names = [name for name in self._paths if begun.startswith(".") or not name.startswith(".")]
         fitting = sorted(
@@ -75,7 +78,8 @@ class FolderListing:
             is_new = (place, tuple(names[:MOST])) != (self._place, self._paths)
             self._place, self._paths, self.is_cut = place, tuple(names[:MOST]), len(names) > MOST
             self._due = self._clock() + FRESH
-            if is_new:
+            if is_new or self._is_awaited:
+                self._is_awaited = False
                 then()
 
         def read() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from oi_tui.app.commands import folder_listing
 from oi_tui.app.commands.folder_listing import FolderListing, is_outside, list_folder
+from support.stage import HandClock
 
 
 async def listed(listing: FolderListing, folder: Path, query: str) -> list[str]:
@@ -63,13 +64,22 @@ async def test_a_folder_that_does_not_answer_keeps_nobody_waiting(
 
     monkeypatch.setattr(folder_listing, "list_folder", wait)
     (tmp_path / "a").write_text("")
-    listing, read = FolderListing(), asyncio.Event()
+    clock = HandClock()
+    listing, read = FolderListing(clock), asyncio.Event()
     assert listing.search(tmp_path, "./", read.set) is None
     assert listing.search(tmp_path, "../", read.set) is None  # of the other folders none is begun meanwhile
     os.write(writing, b"x")
     async with asyncio.timeout(10):
         await read.wait()
-    assert listing.search(tmp_path, "./", read.set) == ["./a"]
-    assert len(asked) == 1
+        assert listing.search(tmp_path, "./", read.set) == ["./a"]
+        assert len(asked) == 1
+        # Another folder is asked for while the same one is read anew: it has its turn.
+        clock.now = folder_listing.FRESH
+        listing.search(tmp_path, "./", read.set)
+        read.clear()
+        assert listing.search(tmp_path, "../", read.set) is None
+        os.write(writing, b"xx")
+        await read.wait()
+        assert await listed(listing, tmp_path, "../")
     os.close(reading)
     os.close(writing)
