@@ -383,13 +383,13 @@ class FakeModels:
     def provider(self, name: str) -> str:
         return name.partition("/")[0] if "/" in name else "openai"
 
-    async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:
-        return (name, f"{name}-large") if api_base else ()
+    async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[ModelOffer, ...]:
+        names = [name, f"{name}-large"] * bool(api_base)
+        return tuple(ModelOffer(id=one, kind="server", title=one, api_base=api_base) for one in names)
 
     async def find_models(self) -> ModelsFound:
-        key = ModelOffer(id="fake/key", kind="key", title="A key")
         download = ModelOffer(id="tiny", kind="embedded", title="Tiny", download_bytes=100, recommended=True)
-        return ModelsFound(offers=(key, download), why="Tiny fits.")
+        return ModelsFound(offers=(ModelOffer(id="fake/key", kind="key", title="A key"), download), why="Tiny fits.")
 
     async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
         progress(FetchProgressed(model_id=model_id, done_bytes=50, total_bytes=100))

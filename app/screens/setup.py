@@ -30,7 +30,7 @@ _INTRO = "oi-tui runs code that a language model writes, on this machine, after 
 _SLOW, _FAST = 2_000_000, 12_000_000
 """Bytes per second of an ordinary line, for the estimate."""
 _PRIVATE = "Nothing is sent anywhere until you choose."
-_ASKED = "Servers that you used are asked which models they have; nothing else is sent until you choose."
+_ASKED = "Servers you used and providers whose key you kept list their models; nothing else is sent until you choose."
 
 
 class SetupScreen(Screen[None]):
@@ -55,6 +55,8 @@ class SetupScreen(Screen[None]):
         self._model = model
         self._shown: list[ModelOffer] = []
         """Those that fit what is typed."""
+        self._marked = 0
+        """The row that has the mark."""
         self._stage: SetupStage = "choice"
         self._offer: ModelOffer | None = None
         self._wanted: UseModel | None = None
@@ -225,7 +227,7 @@ class SetupScreen(Screen[None]):
         before = self._at_cursor()
         self._shown = [offer for offer in self._found.offers if _has_words(offer, words)]
         offers.clear_options()
-        offers.add_options(Content() for _ in self._lines())
+        offers.add_options(lettering("  ", self._line(index)) for index in range(len(self._shown) + 1))
         same = (index for index, offer in enumerate(self._shown) if before is not None and _same(offer, before))
         best = next(same, _best(self._shown))
         offers.highlighted = best
@@ -235,16 +237,18 @@ class SetupScreen(Screen[None]):
         number = self.query_one(Options).highlighted
         return self._shown[number] if number is not None and number < len(self._shown) else None
 
-    def _lines(self) -> list[Content]:
-        other = f"Use “{self._filter}” …" if self._filter else "Another provider…"
-        return [*(_offer_line(offer, self._found.default) for offer in self._shown), lettering(other)]
+    def _line(self, index: int) -> Content:
+        if index < len(self._shown):
+            return _offer_line(self._shown[index], self._found.default)
+        return lettering(f"Use “{self._filter}” …" if self._filter else "Another provider…")
 
     def _mark(self, highlighted: int) -> None:
         """The row that Enter takes, also where colours are hard to tell apart."""
         offers = self.query_one(Options)
-        for index, line in enumerate(self._lines()):
+        for index in {self._marked, highlighted} & set(range(offers.option_count)):
             mark = ("▸ ", "bold $accent") if index == highlighted else ("  ", "")
-            offers.replace_option_prompt_at_index(index, lettering(mark, line))
+            offers.replace_option_prompt_at_index(index, lettering(mark, self._line(index)))
+        self._marked = highlighted
         if self._stage == "choice":
             self.query_one("#setup-text", Words).update(self._words("choice")[1])
 
@@ -288,7 +292,7 @@ class SetupScreen(Screen[None]):
             why = self._found.why if offer is not None and offer.recommended else ""
             named = "" if offer is None else f"{offer.id} · {offer.detail}" if offer.detail else offer.id
             asking = "Asking servers for their models …" if self._found.more else ""
-            used = any(one.current or one.recent for one in self._found.offers)
+            used = any(one.current or one.recent or one.is_kept for one in self._found.offers)
             star = f"★ Recommended for this machine. {why}" if why else ""
             parts = (star, named, asking, _ASKED if used else _PRIVATE)
             return "Which model?", "\n".join(safe_text(part) for part in parts if part)

@@ -1,25 +1,122 @@
-"""`oi-tui models`: the embedded models on this machine."""
+"""`oi-tui models`: what providers and servers have, and the built-in models on this machine."""
 
 import asyncio
+import os
 import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.text.words import coarse_size
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import age_in_words, coarse_size
 from oi_tui.app.flags import words
+from oi_tui.app.subcommands.stored import as_json_option, print_json
 from oi_tui.app.terminal.echo import echo
+from oi_tui.app.terminal.table import print_table
+
+if TYPE_CHECKING:
+    from oi_tui.app.engine.models.model_list import ModelList
+
+BUILT_IN = "local"
+"""The provider that the built-in models are named with."""
 
 
 @click.group()
 def models() -> None:
-    """The built-in models on this machine."""
+    """Models of your providers and servers, and the built-in ones."""
 
 
 @models.command("list")
-def models_list() -> None:
-    """List the built-in models: names, sizes, which are downloaded."""
+@click.option("--provider", default="", type=words, metavar="NAME", help="Of this provider, or server, only.")
+@as_json_option
+def models_list(provider: str, as_json: bool) -> None:
+    """List the models you can use: of providers with a key, of servers that answer, and the built-in ones.
+
+    Prices are US dollars for a million tokens.
+    """
+    if provider == BUILT_IN:
+        _print_built_in()
+        return
+    lists = asyncio.run(_fetch(provider))
+    if as_json:
+        print_json([row for found in lists for row in _objects(found)])
+    else:
+        _print_lists(lists)
+    for found in lists:
+        if found.trouble:
+            kept = f" Its list of {age_in_words(time.time() - found.fetched)} is shown." if found.fetched else ""
+            echo(safe_text(f"✗ {found.title} {found.trouble}.{kept}"), err=True)
+    if not (provider or as_json):
+        echo("Built-in models: oi-tui models list --provider local. Keys: oi-tui auth set PROVIDER", err=True)
+
+
+async def _fetch(provider: str) -> "list[ModelList]":
+    """The lists of all servers, or of those that are meant."""
+    from oi_tui.app.engine.files.paths import cache_dir, config_dir
+    from oi_tui.app.engine.files.settings_file import load_layers
+    from oi_tui.app.engine.models.hosted import read_provider
+    from oi_tui.app.engine.models.keys import model_keys
+    from oi_tui.app.engine.models.model_list import LISTS, ListCache, configured_places, fetch_lists
+
+    section = load_layers(config_dir(), environ=os.environ).settings.model
+    keys = model_keys(os.environ)
+    places = configured_places(section, keys, os.environ)
+    if provider:
+        meant = read_provider(provider) or provider
+        places = [one for one in places if one.provider == meant or provider.casefold() in one.title.casefold()]
+        if not places:
+            raise SettingsError(
+                f"There is no key of “{provider}”, and no server of that name.",
+                hint=f"To give one: oi-tui auth set {meant}",
+            )
+    return await fetch_lists(places, keys, os.environ, cache=ListCache(cache_dir() / LISTS))
+
+
+def _print_lists(lists: "list[ModelList]") -> None:
+    from oi_tui.app.engine.models.listed_models import short_count, short_price
+
+    rows = [
+        (
+            found.title,
+            one.name if found.api_base else found.full_name(one),
+            short_count(one.context),
+            short_price(one.input_price),
+            short_price(one.output_price),
+            "yes" if one.images else "",
+            "yes" if one.tools else "",
+            age_in_words(time.time() - found.fetched),
+        )
+        for found in lists
+        for one in found.models
+    ]
+    head = ("provider", "model", "context", "in", "out", "vision", "tools", "list")
+    print_table(head, rows, wide=len(head))
+
+
+def _objects(found: "ModelList") -> list[dict[str, Any]]:
+    return [
+        {
+            "provider": found.provider,
+            "server": found.title,
+            "model": found.full_name(one),
+            "api_base": found.api_base,
+            "context": one.context,
+            "input_price": one.input_price,
+            "output_price": one.output_price,
+            "vision": one.images,
+            "tools": one.tools,
+            "fetched": found.fetched,
+            "trouble": found.trouble,
+        }
+        for one in found.models
+    ]
+
+
+def _print_built_in() -> None:
+    """Names, sizes, which are downloaded."""
     from oi_tui.app.engine.local import inventory, model_choice
     from oi_tui.app.engine.local.model_server import obstacle
     from oi_tui.app.engine.local.weights import Weights

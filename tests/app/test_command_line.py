@@ -275,7 +275,7 @@ def test_bytes_that_are_no_text_are_replaced_in_a_task_and_refused_as_a_folder(
 
 
 def test_L21_an_embedded_model_that_is_not_here_is_exit_code_six(clean_env: dict[str, str], tmp_path: Path) -> None:
-    names = oi_tui(clean_env, "models", "list").stdout.decode().replace("▸", " ").split("\n")
+    names = oi_tui(clean_env, "models", "list", "--provider", "local").stdout.decode().replace("▸", " ").split("\n")
     done = oi_tui(clean_env, "run", "-m", f"local/{names[0].split()[0]}", "x", cwd=tmp_path)
     assert done.returncode == 6, done.stderr.decode()
 

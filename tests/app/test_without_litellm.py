@@ -149,7 +149,7 @@ async def test_ollama_and_a_script_answer(run: Callable[..., subprocess.Complete
 def test_the_embedded_models_are_listed_and_their_runtime_is_loaded(
     run: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
-    listed = run("models", "list")
+    listed = run("models", "list", "--provider", "local")
     assert listed.returncode == 0
     assert "qwen2.5-coder-1.5b" in listed.stdout
     assert "not installed" not in listed.stderr

@@ -118,7 +118,8 @@ async def test_m1_a_kept_key_is_sent_at_the_next_start(tmp_path: Path) -> None:
         await keys_in(tmp_path).keep("openai", server.url, KEY)
         learned: list[str] = []
         models = Models(ModelSection(), environ={}, weights=Weights(tmp_path), keys=keys_in(tmp_path, learned))
-        assert await models.list_models("scripted", server.url, None) == ("scripted",)
+        (listed,) = await models.list_models("scripted", server.url, None)
+        assert listed.id == "scripted"
         await models.open("scripted", server.url)
         await models.open("scripted", server.url, OTHER)
         await models.close()

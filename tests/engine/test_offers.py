@@ -10,8 +10,13 @@ import pytest
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.models.hosted import HOSTED
 from oi_tui.app.engine.models.litellm_model import load
-from oi_tui.app.engine.models.offers import OFFERS_LIMIT, Server, find_offers
+from oi_tui.app.engine.models.model_servers import ModelPlace, server_place
+from oi_tui.app.engine.models.offers import OFFERS_LIMIT, find_offers
 from support.openai_server import OpenAIServer
+
+
+def at_port(port: int) -> ModelPlace:
+    return server_place("x", f"http://127.0.0.1:{port}/v1", "openai")
 
 
 def at_hand(offers: Iterable[ModelOffer]) -> tuple[ModelOffer, ...]:
@@ -51,9 +56,9 @@ async def test_servers_come_first_then_keys_then_embedded_models(closed_port: in
         OpenAIServer(models=("qwen/coder",)) as studio,
     ):
         servers = (
-            Server(title="Ollama", port=ollama.port, speaks="ollama"),
-            Server(title="LM Studio", port=studio.port),
-            Server(title="llama.cpp", port=closed_port),
+            server_place("Ollama", f"http://127.0.0.1:{ollama.port}", "ollama"),
+            server_place("LM Studio", f"http://127.0.0.1:{studio.port}/v1", "openai"),
+            at_port(closed_port),
         )
         environ = {"OPENAI_API_KEY": "sk-secret", "MISTRAL_API_KEY": " ", "GOOGLE_API_KEY": "g-secret"}
         offers = await find_offers(environ, servers=servers, kept={"xai": "keyring"}, probe_timeout=5)
@@ -82,7 +87,9 @@ async def test_servers_come_first_then_keys_then_embedded_models(closed_port: in
             detail="key in GOOGLE_API_KEY",
             api_base="",
         ),
-        ModelOffer(id="xai/grok-4.7", kind="key", title="xAI grok-4.7", detail="key in the keyring", api_base=""),
+        ModelOffer(
+            id="xai/grok-4.7", kind="key", title="xAI grok-4.7", detail="key in the keyring", api_base="", is_kept=True
+        ),
     )
     rest = offers[len(at_hand(offers)) :]
     assert {offer.detail for offer in rest} == {"needs an API key"}
@@ -91,7 +98,7 @@ async def test_servers_come_first_then_keys_then_embedded_models(closed_port: in
 
 
 async def test_nothing_at_hand_leaves_the_providers_that_want_a_key(closed_port: int) -> None:
-    offers = await find_offers({}, servers=(Server(title="x", port=closed_port),))
+    offers = await find_offers({}, servers=(at_port(closed_port),))
     assert [offer.wants_key for offer in offers] == [True] * len(HOSTED)
 
 
@@ -115,17 +122,17 @@ async def test_nothing_at_hand_leaves_the_providers_that_want_a_key(closed_port:
 )
 async def test_something_else_on_the_port_is_passed_over(reply: bytes) -> None:
     async with answering(reply) as port:
-        assert at_hand(await find_offers({}, servers=(Server(title="x", port=port),), probe_timeout=5)) == ()
+        assert at_hand(await find_offers({}, servers=(at_port(port),), probe_timeout=5)) == ()
 
 
 async def test_a_server_that_does_not_answer_is_not_waited_for() -> None:
     async with asyncio.timeout(10), answering(b"HTTP/1.1 200 OK\r\n", hang=True) as port:
-        assert at_hand(await find_offers({}, servers=(Server(title="x", port=port),), probe_timeout=0.05)) == ()
+        assert at_hand(await find_offers({}, servers=(at_port(port),), probe_timeout=0.05)) == ()
 
 
 async def test_a_long_list_of_models_is_cut() -> None:
     with OpenAIServer(models=tuple(f"model-{number}" for number in range(100))) as server:
-        offers = await find_offers({}, servers=(Server(title="x", port=server.port),), probe_timeout=5)
+        offers = await find_offers({}, servers=(at_port(server.port),), probe_timeout=5)
     assert len(at_hand(offers)) == OFFERS_LIMIT
 
 

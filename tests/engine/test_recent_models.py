@@ -2,19 +2,14 @@
 
 from pathlib import Path
 
-import pytest
-
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.protocol import ModelOffer, ModelsFound
-from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.verbs import FindModels, Open, UseModel
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.models.model_list import list_models
 from oi_tui.app.engine.session.recent_models import TYPED, KeyRing, RecentModel, RecentModels, arrange_offers
 from oi_tui.app.engine.testing import FakeModel, FakeModels
 from support.front import engine
-from support.openai_server import OpenAIServer
 
 FAR, NEAR = "https://models.example.org/v1", "http://127.0.0.1:9/v1"
 
@@ -24,14 +19,18 @@ def test_the_model_in_use_comes_first_then_its_server_then_recent_ones_and_each_
     tiny = ModelOffer(id="local/tiny", kind="embedded", title="Built-in: Tiny", detail="1 GB", recommended=True)
     current = RecentModel(name="strong-1", api_base=FAR, key=TYPED)
     recent = (current, RecentModel(name="local/tiny"), RecentModel(name="other", api_base=NEAR, key=TYPED))
-    on_servers = {FAR: ("strong-1", "strong-2"), NEAR: ("other",)}
-    offers = arrange_offers((key, tiny), current, recent, on_servers, recent[-1:])
+    siblings = {
+        ("strong-1", FAR): [ModelOffer(id=f"strong-{n}", kind="server", title="s", api_base=FAR) for n in (1, 2)],
+        ("openai/gpt-5", ""): [ModelOffer(id="openai/gpt-6", kind="server", title="g", detail="8k", api_base="")],
+    }
+    offers = arrange_offers((key, tiny), current, recent, siblings, recent[-1:])
     assert [(offer.id, offer.current, offer.recent, offer.wants_key) for offer in offers] == [
         ("strong-1", True, False, False),
         ("strong-2", False, False, False),
         ("local/tiny", False, True, False),
         ("other", False, True, True),  # its key was typed in another run of the program
         ("openai/gpt-5", False, False, False),
+        ("openai/gpt-6", False, False, False),  # what else its provider has
     ]
     assert offers[0].detail == "in use · models.example.org/v1"
     assert offers[2].detail == "recent · 1 GB"
@@ -95,13 +94,3 @@ async def test_a_recent_model_is_chosen_again_with_its_server_and_a_wrong_one_ke
     assert (store.recall("model"), store.recall("api_base")) == ("strong-1-large", NEAR)
     assert RecentModels(store).all()[0] == RecentModel(name="strong-1-large", api_base=NEAR, key=TYPED)
     store.close()
-
-
-@pytest.mark.parametrize(
-    ("name", "listed"), [("strong-1", ("strong-1", "openai/a/b")), ("openai/x", ("openai/strong-1", "openai/a/b"))]
-)
-async def test_all_models_of_the_server_in_use_are_listed_as_they_are_named(name: str, listed: tuple[str, ...]) -> None:
-    with OpenAIServer(models=("strong-1", "a/b", "text-embed")) as server:
-        section = ModelSection(name=name, api_base=server.url)
-        assert await list_models(section, "k", {}, patience=10) == listed
-    assert await list_models(section, "k", {}, patience=10) == ()  # nobody listens there any more

@@ -119,6 +119,8 @@ class ModelOffer(Value, frozen=True, kw_only=True):
     """It is in use."""
     recent: bool = False
     """It was used before."""
+    is_kept: bool = False
+    """Its key was given to be kept, so its provider may be asked for a list of models."""
     wants_key: bool = False
     """The key that it was used with was typed, and is not known any more."""
 

@@ -24,6 +24,8 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     `local/ID` for a built-in one."""
     api_base: str = ""
     """URL of an OpenAI-compatible server."""
+    servers: tuple[str, ...] = ()
+    """More servers to look for models on, beside the usual ports of this machine: `http://gpu-box:8000/v1`."""
     temperature: float | None = None
     max_output_tokens: int | None = None
     context_window: int | None = None

@@ -82,27 +82,27 @@ def is_elsewhere(model: str) -> bool:
 def _place(provider: ChatProvider, section: ModelSection, environ: Mapping[str, str]) -> ServerPlace:
     """The person's address, else one in the environment, else the provider's own."""
     if given := section.api_base.strip():
-        base = _tidy(provider, given)
+        base = tidy_base(provider, given)
         return ServerPlace(base=base, own=bool(provider.base) and same_server(base, provider.base))
     set_there = next((base for name in provider.base_variables if (base := environ.get(name, "").strip())), "")
     if not (set_there or provider.base):
         hint = "Give its address with /model or --api-base."
         raise ModelError("unknown_model", f"It is not known where {provider.name} listens.", hint=hint)
-    return ServerPlace(base=_tidy(provider, set_there or provider.base), own=True)
+    return ServerPlace(base=tidy_base(provider, set_there or provider.base), own=True)
 
 
-def _tidy(provider: ChatProvider, base: str) -> str:
+def tidy_base(provider: ChatProvider, base: str) -> str:
     """The address that paths are put behind."""
     base = base.rstrip("/")
     if provider.speaks == "openai":
         return base.removesuffix("/chat/completions")
-    if "://" not in base:  # as OLLAMA_HOST has it
-        base = f"http://{base}"
+    if "://" not in base:  # as OLLAMA_HOST has it: HOST, HOST:PORT, :PORT
+        base = f"http://{'127.0.0.1' if base.startswith(':') else ''}{base}"
     base = base.removesuffix("/api/chat").removesuffix("/api").removesuffix("/v1")
     parts = urlsplit(base)
     if parts.scheme == "http" and not parts.path and not parts.netloc.rpartition("]")[2].partition(":")[2]:
         base += ":11434"
-    return base.replace("//0.0.0.0:", "//127.0.0.1:")
+    return base.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
 def _count(row: Mapping[str, Any], name: str) -> int | None:

@@ -11,7 +11,7 @@ import msgspec
 
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import LocalModelError, SettingsError
-from oi_tui.app.engine.core.protocol import FetchProgressed, ModelsFound
+from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import CredentialPlace
@@ -25,8 +25,8 @@ from oi_tui.app.engine.models.failures import needs_litellm
 from oi_tui.app.engine.models.keys import ModelKeys
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
-from oi_tui.app.engine.models.model_list import list_models
-from oi_tui.app.engine.models.offers import find_offers, runs_here
+from oi_tui.app.engine.models.model_list import LISTS, ListCache, list_models
+from oi_tui.app.engine.models.offers import find_offers, runs_here, sibling_offers
 from oi_tui.app.engine.models.ollama_model import OllamaModel
 from oi_tui.app.engine.models.price_table import has_litellm
 from oi_tui.app.engine.models.providers import find_lean, provider_of
@@ -52,6 +52,7 @@ class Models:
     ) -> None:
         """`keys` are those that a person gave to be kept; None where there is no place for any."""
         self._keys = keys
+        self._lists = ListCache(paths.cache_dir() / LISTS)
         self._make_server = make_server
         self._section = section
         self._environ = environ
@@ -178,7 +179,7 @@ class Models:
         """The provider in front of the name; "local" for the embedded models."""
         return "local" if name.startswith(EMBEDDED) else provider_of(name)
 
-    async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:
+    async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[ModelOffer, ...]:
         """What else there is on the server of this model; nothing where it does not say."""
         if name.startswith((EMBEDDED, FAKE)):
             return ()
@@ -187,7 +188,8 @@ class Models:
         except SettingsError:
             return ()
         section = msgspec.structs.replace(self._section, name=name, api_base=api_base)
-        return await list_models(section, api_key, self._environ)
+        found = await list_models(section, api_key, self._environ, cache=self._lists)
+        return () if found is None else tuple(sibling_offers(found, name, api_base))
 
     async def find_models(self) -> ModelsFound:
         """Keys and local servers first, then embedded models, then providers that want a key."""
@@ -198,7 +200,9 @@ class Models:
                 kept = await asyncio.to_thread(self._keys.places)
             except SettingsError as error:
                 remark = f" {error.title}"
-        found, problem = await asyncio.gather(find_offers(self._environ, kept=kept), obstacle())
+        found, problem = await asyncio.gather(
+            find_offers(self._environ, kept=kept, named=self._section.servers), obstacle()
+        )
         local = await asyncio.to_thread(inventory.embedded_offers, self._weights, self._machine, obstacle=problem)
         offers = sorted((*found, *local), key=lambda offer: offer.wants_key)
         why = inventory.explain_choice(self._machine, obstacle=problem)

@@ -4,59 +4,47 @@ Runs on the first screen, so it is quick, parallel, never raises, and does not l
 """
 
 import asyncio
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Literal
 from urllib.parse import urlsplit
 
-import msgspec
 from msgspec.structs import replace
 
-from oi_tui.app.engine.core.http_session import open_http
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.files.credentials import CredentialPlace
 from oi_tui.app.engine.models.hosted import HOSTED, HostedProvider
+from oi_tui.app.engine.models.listed_models import describe_model, read_models
+from oi_tui.app.engine.models.model_list import ModelList, get_json, no_list_errors
+from oi_tui.app.engine.models.model_servers import PATHS, ModelPlace, find_servers
 from oi_tui.app.engine.models.price_table import has_litellm
 from oi_tui.app.engine.models.providers import THROUGH_LITELLM, provider_of
+from oi_tui.app.engine.text.words import age_in_words
 
-ANSWER_LIMIT = 1_000_000
-"""Bytes of a server's list that are read."""
 RUN_MODELS = ("llamacpp", "vllm", "library", "organization_owner")
 """What llama.cpp, vLLM, Ollama and LM Studio name as the owner of a model that they run."""
 OFFERS_LIMIT = 20
 """Models of one server that are offered."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Server:
-    """A program that serves models on the loopback, and how to ask it for their names."""
-
-    title: str
-    port: int
-    speaks: Literal["ollama", "openai"] = "openai"
-
-
-SERVERS = (
-    Server(title="Ollama", port=11434, speaks="ollama"),
-    Server(title="LM Studio", port=1234),
-    Server(title="llama.cpp", port=8080),
-)
+SIBLINGS_LIMIT = 500
+"""Models of a server in use that are offered."""
+FAR = 1.0
+"""Seconds for a server on another machine, at least."""
 
 
 async def find_offers(
     environ: Mapping[str, str],
     *,
     kept: Mapping[str, CredentialPlace] | None = None,
+    named: Sequence[str] = (),
     probe_timeout: float = 0.3,
-    servers: Sequence[Server] = SERVERS,
+    servers: Sequence[ModelPlace] | None = None,
 ) -> tuple[ModelOffer, ...]:
-    """Servers on this machine, then keys of the environment and those that are `kept`, then providers that want a key;
-    each server has `probe_timeout` seconds to answer. Last among the keys are those whose provider needs LiteLLM where
-    that was left out."""
+    """Servers that run, also those that are `named`, then keys of the environment and those that are `kept`, then
+    providers that want a key; each server has `probe_timeout` seconds to answer. Last among the keys are those whose
+    provider needs LiteLLM where that was left out."""
     await asyncio.to_thread(import_module, "aiohttp")  # a tenth of a second, which no server has to answer in
-    found = await asyncio.gather(*(_server_offers(server, probe_timeout) for server in servers))
+    places = find_servers(environ, named) if servers is None else servers
+    found = await asyncio.gather(*(_server_offers(place, probe_timeout, environ) for place in places))
     hosted = [_hosted_offer(provider, environ, kept or {}) for provider in HOSTED]
     lacking = [offer.id for offer in hosted if provider_of(offer.id) in THROUGH_LITELLM and not has_litellm()]
     ready = [offer for offer in hosted if not offer.wants_key]
@@ -83,18 +71,45 @@ def _hosted_offer(
     )
     title = f"{provider.title} {provider.model.rpartition('/')[2]}"
     has_key = bool(variable or place)
-    return ModelOffer(id=provider.model, kind="key", title=title, detail=detail, api_base="", wants_key=not has_key)
+    return ModelOffer(
+        id=provider.model,
+        kind="key",
+        title=title,
+        detail=detail,
+        api_base="",
+        wants_key=not has_key,
+        is_kept=bool(place and not variable),
+    )
 
 
-async def _server_offers(server: Server, timeout: float) -> list[ModelOffer]:
+async def _server_offers(place: ModelPlace, timeout: float, environ: Mapping[str, str]) -> list[ModelOffer]:
     """The models of one server; none where nothing listens, or something else does."""
-    path = "/api/tags" if server.speaks == "ollama" else "/v1/models"
+    patience = timeout if place.is_here else max(timeout, FAR)
     try:
-        async with asyncio.timeout(timeout):
-            answer = await get_json(f"http://127.0.0.1:{server.port}", path)
-        return [_offer(server, name) for name in model_names(answer)[:OFFERS_LIMIT]]
+        async with asyncio.timeout(patience):
+            found = read_models(place.form, await get_json(place.base, PATHS[place.form], environ=environ))
     except no_list_errors():
         return []
+    return [
+        ModelOffer(
+            id=f"{place.provider}/{one.name}",
+            kind="server",
+            title=one.name,
+            detail=" · ".join(part for part in (place.title, describe_model(one)) if part),
+            api_base=place.api_base,
+        )
+        for one in found[:OFFERS_LIMIT]
+    ]
+
+
+def sibling_offers(found: ModelList, name: str, api_base: str) -> Iterator[ModelOffer]:
+    """The models of a list as this one is named: with the provider in front if it is."""
+    named = name.startswith(f"{found.provider}/")
+    age = f"list of {age_in_words(time.time() - found.fetched)}" if found.trouble else ""
+    for one in found.models[:SIBLINGS_LIMIT]:
+        full = found.full_name(one) if named or "/" in one.name else one.name
+        detail = " · ".join(part for part in (describe_model(one), age) if part)
+        yield ModelOffer(id=full, kind="server", title=full, detail=detail, api_base=api_base)
 
 
 async def runs_here(api_base: str, *, timeout: float = 1.0) -> bool:
@@ -113,46 +128,3 @@ async def runs_here(api_base: str, *, timeout: float = 1.0) -> bool:
     if not isinstance(rows, list) or not rows:
         return False
     return all(isinstance(row, dict) and row.get("owned_by") in RUN_MODELS for row in rows)
-
-
-def no_list_errors() -> tuple[type[Exception], ...]:
-    """What a server raises that is none of models: it is silent, speaks something else, or says too much."""
-    from aiohttp import ClientError  # deferred: heavy
-
-    return (OSError, TimeoutError, ValueError, ClientError)
-
-
-def model_names(answer: Any) -> list[str]:
-    """Model names in the answer of either kind of server; ValueError for any other answer."""
-    rows = answer.get("models", answer.get("data")) if isinstance(answer, dict) else None
-    if not isinstance(rows, list):
-        raise ValueError("not a list of models")
-    names = (row.get("name") or row.get("id") for row in rows if isinstance(row, dict))
-    return [name for name in names if isinstance(name, str) and name and "embed" not in name]
-
-
-def _offer(server: Server, name: str) -> ModelOffer:
-    base = f"http://127.0.0.1:{server.port}"
-    if server.speaks == "ollama":
-        model, address = f"ollama/{name}", base
-    else:
-        model, address = f"openai/{name}", f"{base}/v1"
-    detail = f"{server.title} on port {server.port}"
-    return ModelOffer(id=model, kind="server", title=name, detail=detail, api_base=address)
-
-
-async def get_json(base: str, path: str, *, key: str | None = None, environ: Mapping[str, str] = os.environ) -> Any:
-    """What a server says there. ValueError if it says something else, or too much; and see `no_list_errors`."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    async with (
-        await open_http(base, headers, environ) as http,
-        http.get(f"{base}{path}", allow_redirects=False) as answer,
-    ):
-        if answer.status != 200:
-            raise ValueError("not found there")
-        body = b""
-        async for chunk in answer.content.iter_any():
-            body += chunk
-            if len(body) > ANSWER_LIMIT:
-                raise ValueError("more than a list of models")
-        return msgspec.json.decode(body)

@@ -4,7 +4,7 @@ Where LiteLLM was left out there is no list, and what the person sets or the ser
 It is one JSON file of 3 MB: reading it takes some milliseconds, so it is read in a thread, and one row of it is kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,17 @@ _FILE = "model_prices_and_context_window_backup.json"
 
 def find_row(provider: str, model: str) -> Mapping[str, Any]:
     """The row of this provider's model, empty where there is none, or no list. Blocks for some milliseconds."""
-    rows = _read_list()
-    for key in (f"{provider}/{model}", model):
-        if key in rows:
-            row = _decode(rows[key])
-            if row.get("litellm_provider") == provider:
-                return row
-    return {}
+    return find_rows(provider, (model,)).get(model, {})
+
+
+def find_rows(provider: str, models: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    """The rows of this provider's models by their names, without those that the list does not have."""
+    rows, found = _read_list(), dict[str, Mapping[str, Any]]()
+    for model in models:
+        for key in (f"{provider}/{model}", model):
+            if key in rows and (row := _decode(rows[key])).get("litellm_provider") == provider:
+                found.setdefault(model, row)
+    return found
 
 
 def has_litellm() -> bool:

@@ -63,7 +63,7 @@ class ModelSource(Protocol):
         """The models to choose from."""
         ...
 
-    async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[str, ...]:
+    async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[ModelOffer, ...]:
         """What else there is on the server of this model; nothing where it does not say in time."""
         ...
 
@@ -252,29 +252,29 @@ class ModelSwitch:
 
     async def _find(self) -> None:
         """At once what is known and at hand; again when servers have told what they have."""
-        keys, recent = self._servers.keys, self._servers.recent.all()
+        servers, recent = self._servers, self._servers.recent.all()
         current = RecentModel(name="")
         if (used := last_model(self._session.transcript)) is not None:
             current = RecentModel(name=used.name, api_base=used.api_base or "")
         recent = tuple(one for one in recent if self._models.can_open(one.name))
-        places = {one.api_base: one for one in reversed((current, *recent)) if one.name and not _is_local(one.name)}
         found = await self._look_around()
-        keyless = [one for one in recent if one.name != current.name and self._servers.keyless(one, found.offers)]
+        kept = (RecentModel(name=offer.id) for offer in found.offers if offer.is_kept)
+        asked = {servers.whose(one.name, one.api_base): one for one in (*kept, *reversed(recent), current) if one.name}
+        places = [one for one in asked.values() if not _is_local(one.name)]
+        keyless = [one for one in recent if one.name != current.name and servers.keyless(one, found.offers)]
         default = self._store.recall("model") if self._store is not None else ""
 
-        def tell(on_servers: Mapping[str, Sequence[str]], *, more: bool = False) -> None:
-            offers = arrange_offers(found.offers, current, recent, on_servers, keyless)
+        def tell(siblings: Mapping[tuple[str, str], Sequence[ModelOffer]], *, more: bool = False) -> None:
+            offers = arrange_offers(found.offers, current, recent, siblings, keyless)
             self._tell(replace(found, offers=offers, default=default, more=more))
 
         tell({}, more=bool(places))
         if places:
+            keys = [servers.keys.get(servers.whose(one.name, one.api_base)) for one in places]
             lists = await asyncio.gather(
-                *(
-                    self._models.list_models(one.name, base, keys.get(self._servers.whose(one.name, base)))
-                    for base, one in places.items()
-                )
+                *(self._models.list_models(one.name, one.api_base, key) for one, key in zip(places, keys, strict=True))
             )
-            tell(dict(zip(places, lists, strict=True)))
+            tell({(one.name, one.api_base): listed for one, listed in zip(places, lists, strict=True)})
 
     async def _look_around(self) -> ModelsFound:
         try:

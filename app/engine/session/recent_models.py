@@ -4,7 +4,7 @@ A key itself is never written here: only the name of its environment variable, t
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -83,28 +83,35 @@ def arrange_offers(
     found: Sequence[ModelOffer],
     current: RecentModel,
     recent: Sequence[RecentModel],
-    on_servers: Mapping[str, Sequence[str]],
+    siblings: Mapping[tuple[str, str], Sequence[ModelOffer]],
     keyless: Collection[RecentModel] = (),
 ) -> tuple[ModelOffer, ...]:
-    """The model in use, the others of its server, recent ones, those of their servers, then what else was found; each
-    once. `on_servers`: by address, the models there. `keyless`: those whose key is not known any more."""
+    """The current model, the others of its server, recent ones, those of their servers, then the rest, each followed by
+    the others of its server; each once. `siblings`: by name and address of a model, what its server has. `keyless`:
+    those whose key is not known any more."""
     offers: list[ModelOffer] = []
     if current.name:
         offers.append(_offer(current, "in use", current=True))
-        offers += _siblings(current.api_base, on_servers)
+        offers += _siblings(current.name, current.api_base, siblings)
     offers += (_offer(one, "recent", recent=True, wants_key=one in keyless) for one in recent)
     for one in recent:
-        offers += _siblings(one.api_base, on_servers)
-    known = {(offer.id, offer.api_base or ""): offer for offer in reversed((*offers, *found))}
-    ordered = dict.fromkeys((offer.id, offer.api_base or "") for offer in (*offers, *found))
+        offers += _siblings(one.name, one.api_base, siblings)
+    for offer in found:
+        offers.append(offer)
+        offers += _siblings(offer.id, offer.api_base or "", siblings)
+    known = {(offer.id, offer.api_base or ""): offer for offer in reversed(offers)}
+    ordered = dict.fromkeys((offer.id, offer.api_base or "") for offer in offers)
     embedded = {offer.id: offer for offer in found if offer.kind == "embedded"}
     return tuple(_with_facts(known[place], embedded.get(place[0])) for place in ordered)
 
 
-def _siblings(api_base: str, on_servers: Mapping[str, Sequence[str]]) -> list[ModelOffer]:
-    where = _place(api_base) or "same provider"
-    names = on_servers.get(api_base, ())
-    return [ModelOffer(id=name, kind="server", title=name, detail=where, api_base=api_base) for name in names]
+def _siblings(
+    name: str, api_base: str, siblings: Mapping[tuple[str, str], Sequence[ModelOffer]]
+) -> Iterator[ModelOffer]:
+    where = _place(api_base)
+    for offer in siblings.get((name, api_base), ()):
+        detail = " · ".join(part for part in (where, offer.detail) if part)
+        yield msgspec.structs.replace(offer, detail=detail or "same provider")
 
 
 def _offer(

@@ -56,6 +56,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7_170 else f"{seconds / 3600:.1f} h"
 
 
+def age_in_words(seconds: float) -> str:
+    """How long ago something was, for a column: `now`, `5 min ago`, `3 h ago`, `2 d ago`."""
+    if seconds < 60:
+        return "now"
+    if seconds < 5_400:
+        return f"{seconds / 60:.0f} min ago"
+    return f"{seconds / 3600:.0f} h ago" if seconds < 129_600 else f"{seconds / 86_400:.0f} d ago"
+
+
 def describe_progress(progress: Progress) -> str:
     """How far a run says it is: `3 of 10 · reading`, `1,204`."""
     done = f"{progress.done:,.10g}"
