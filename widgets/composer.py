@@ -47,7 +47,8 @@ class PromptArea(TextBox):
     """The text itself. Enter sends; up and down at the edges walk through the history."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Send", id="composer.send"),
+        Binding("enter", "submit", "Send; while a turn runs, the model reads it at the next step", id="composer.send"),
+        Binding("alt+q", "submit(True)", "Send after the turn that runs", id="composer.queue", priority=True),
         Binding(
             "alt+enter,ctrl+j,shift+enter",
             "newline",
@@ -68,9 +69,11 @@ class PromptArea(TextBox):
 
     @dataclass
     class Submitted(Message):
-        """The person sent this; pastes are in it in full."""
+        """The user sent this, which may be nothing; pastes are in it in full. It may have to `wait` until the turn
+        ends."""
 
         text: str
+        wait: bool = False
 
     @dataclass
     class Withdrawn(Message):
@@ -143,15 +146,15 @@ class PromptArea(TextBox):
 
     # -- actions -----------------------------------------------------------------------------------------
 
-    def action_submit(self) -> None:
-        """Send the text, unless it is empty; it stays until the screen accepts it. After a backslash, insert a new line
+    def action_submit(self, wait: bool = False) -> None:
+        """Send the text, even an empty one; it stays until the screen accepts it. After a backslash, insert a new line
         instead; in code the backslash stays, because there it continues the line."""
         row, column = self.cursor_location
         if self.document.get_line(row)[:column].endswith("\\") and self.selection.is_empty:
             start = (row, column if self.text.startswith(SIGNS) else column - 1)
             self.replace("\n", start, (row, column), maintain_selection_offset=False)
-        elif (text := self.full_text).strip():
-            self.post_message(self.Submitted(text))
+        else:
+            self.post_message(self.Submitted(self.full_text, wait))
 
     def accept(self) -> None:
         """The text was accepted: it is history, and the prompt is empty."""
@@ -262,6 +265,9 @@ class Composer(Widget):
     queued: reactive[tuple[str, ...]] = reactive(())
     """Prompts that wait for what is under way."""
 
+    steers: tuple[bool, ...] = ()
+    """Of each, whether the model reads it at the next step; set before `queued`."""
+
     hint: reactive[str] = reactive("ctrl+p commands · F1 help")
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -316,7 +322,9 @@ class Composer(Widget):
         if not self.is_mounted or not (queued or self._queued_row.is_attached):
             return
         self._mount_rows()
-        lines = [f"queued  {' '.join(safe_text(text).split())}" for text in queued[-QUEUED_ROWS:]]
+        steers = (*self.steers, *[False] * len(queued))
+        rows = [("steer" if steer else "queued", text) for steer, text in zip(steers, queued, strict=False)]
+        lines = [f"{word:<6}  {' '.join(safe_text(text).split())}" for word, text in rows[-QUEUED_ROWS:]]
         if (more := len(queued) - len(lines)) > 0:
             lines.insert(0, f"queued  {more} more")
         self._queued_row.update("\n".join(line[: max(10, self.size.width - 3)] for line in lines))

@@ -18,10 +18,12 @@ from oi_tui.app.engine.core.verbs import (
     Detach,
     FindKernels,
     FindModels,
+    Pause,
     Restart,
     Retry,
     SetApproval,
     SetBudget,
+    SetComplete,
     UseKernel,
     UseModel,
 )
@@ -57,6 +59,10 @@ APPROVAL_HELP: dict[str, str] = {
     "ask": "You approve all code before it runs",
     "auto": "Code runs without asking, except destructive code",
     "never": "No code runs",
+}
+COMPLETE_HELP = {
+    "on": "Until it says that the task is done or impossible, or that it needs input",
+    "off": "An answer without code ends the turn",
 }
 _RULES = {
     "allow": "Run it without asking: allow Shell(git log *)",
@@ -103,6 +109,12 @@ def _set_budget(argument: str) -> AnyVerb:
     raise WrongArgument("Say /budget 2 for two dollars, /budget 50000 tokens, or /budget off.")
 
 
+def _set_complete(argument: str) -> AnyVerb:
+    if argument not in COMPLETE_HELP:
+        raise WrongArgument("Say /complete on or /complete off.")
+    return SetComplete(on=argument == "on")
+
+
 def _add_rule(argument: str) -> AnyVerb:
     verdict, _, rule = argument.partition(" ")
     match verdict:
@@ -129,6 +141,14 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
         argument="[USD|N tokens|off]", verb=_set_budget,
+    ),
+    Command(
+        "complete", "Insist on completion", "The model continues until it says that the task is done", slash="complete",
+        argument="on|off", verb=_set_complete, choices=lambda: COMPLETE_HELP,
+    ),
+    Command(
+        "pause", "Pause after this step", "The turn stops before the next step; enter continues", slash="pause",
+        verb=lambda _: Pause(),
     ),
     Command(
         "rule", "A rule for this session", "Until the session is left: /rule allow Shell(git log *)", slash="rule",

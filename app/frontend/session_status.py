@@ -170,6 +170,7 @@ def current_status(
     without = settings.sandbox.mode == "danger-full-access" or kernels.has_left
     waiting = "waiting for approval" if transcript.pending_decision else ""
     waiting = waiting or ("waiting for input" if transcript.pending_input else "")
+    waiting = waiting or ("paused" if transcript.ended == "paused" and not doing.word else "")
     return Status(
         model=transcript.model or ("" if transcript.session_id else settings.model.name),
         approval=transcript.approval,

@@ -66,6 +66,7 @@ EXIT_CODES: dict[StopReason, int] = {
     "step_cap": 8,
     "budget": 8,
     "repeated": 8,
+    "paused": 8,
     "interrupted": 130,
 }
 """What the process ends with. 2 is a wrong flag or settings file, 5 the session store, 6 the embedded model."""

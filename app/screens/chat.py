@@ -41,7 +41,7 @@ from oi_tui.app.engine.core.protocol import (
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import SetApproval
+from oi_tui.app.engine.core.verbs import Retry, SetApproval
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import Connect
 from oi_tui.app.frontend.session_status import next_approval
@@ -244,7 +244,9 @@ class ChatScreen(Screen[None]):
         elif self._queued and not self.query_one(PromptArea).text:
             hint = f"{self._queued} queued · ↑ edit · ctrl+x drop"
         elif self.bridge.busy:
-            hint = "enter queues · esc stops"
+            hint = "enter steer · alt+q queue" if self.query_one(PromptArea).text else "enter steers · esc stops"
+        elif self.bridge.transcript.ended == "paused" and not self.query_one(PromptArea).text:
+            hint = "paused · enter continues"
         elif self.query_one(PromptArea).text:
             hint = "ctrl+j new line"
         self.query_one(Composer).hint = hint
@@ -296,7 +298,10 @@ class ChatScreen(Screen[None]):
     async def on_prompt_area_submitted(self, event: PromptArea.Submitted) -> None:
         """A prompt, the person's own code, or a command."""
         event.stop()
-        if await self.desk.take(event.text) and self._parts is not None:
+        if not event.text.strip():
+            if self.bridge.transcript.ended == "paused":
+                self.bridge.send(Retry())
+        elif await self.desk.take(event.text, wait=event.wait) and self._parts is not None:
             self._parts.timeline.scroll_to_end()
 
     def on_prompt_area_withdrawn(self, event: PromptArea.Withdrawn) -> None:

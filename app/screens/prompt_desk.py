@@ -6,6 +6,7 @@ No text is lost: a text that cannot be used stays in the prompt, with the reason
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 from textual.screen import Screen
 
 from oi_tui.app.commands.mentions import find_mentions
@@ -62,7 +63,9 @@ class PromptDesk:
 
     def show_queued(self, reply: PromptsQueued) -> None:
         """Queued prompts are above the prompt; a withdrawn one is in it."""
-        self._screen.query_one(Composer).queued = reply.prompts
+        composer = self._screen.query_one(Composer)
+        composer.steers = reply.steers
+        composer.queued = reply.prompts
         if reply.withdrawn is not None and self._dropping:
             self.tell("Dropped a prompt that waited; ↑ finds it in the history.")
         elif reply.withdrawn is not None:
@@ -80,8 +83,9 @@ class PromptDesk:
         failed = await copy(self._screen.app, text)
         self.tell(failed or f"Copied {quantity(len(text), 'character')}.", failed=bool(failed))
 
-    async def take(self, text: str) -> bool:
-        """Do what the text asks for; whether something was sent to the engine."""
+    async def take(self, text: str, *, wait: bool = False) -> bool:
+        """Do what the text asks for; whether something was sent to the engine. A prompt reaches the model at its next
+        step, or after the turn if it shall `wait`."""
         area = self.area
         if text.strip() in GOODBYES:
             self._offer_to_quit()
@@ -97,6 +101,8 @@ class PromptDesk:
             return False
         if isinstance(asked, Submit) and not self._may_send(text):
             return False
+        if isinstance(asked, Submit) and self._bridge.busy and not wait:
+            asked = msgspec.structs.replace(asked, steer=True)
         area.accept()
         self._bridge.send(asked)
         return True

@@ -119,7 +119,7 @@ async def test_L28_or_that_nothing_came_of_it(tmp_path: Path) -> None:
 
 
 async def test_L28_a_look_that_hangs_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oi_tui.app.engine.agent.loop.LOOKING", 0.01)
+    monkeypatch.setattr("oi_tui.app.engine.agent.written_look.LOOKING", 0.01)
     release = threading.Event()
 
     def hang(since: float) -> None:

@@ -16,11 +16,13 @@ from oi_tui.app.engine.core.verbs import (
     FindModels,
     FindPrompts,
     KeepDraft,
+    Pause,
     Restart,
     Retry,
     Run,
     SetApproval,
     SetBudget,
+    SetComplete,
     Submit,
     UseModel,
     Withdraw,
@@ -210,7 +212,7 @@ async def test_prompts_that_wait_are_seen_changed_and_dropped(play: Play) -> Non
         composer = stage.app.chat.query_one(Composer)
         stage.engine.say(TurnStarted(block_id="u1", text="first"), ProseStarted(block_id="p1"))
         await stage.settle()
-        await stage.pilot.press("n", "enter")
+        await stage.pilot.press("n", "alt+q")
         assert await stage.engine.heard(1) == [Submit(text="n")]
         stage.engine.reply(PromptsQueued(prompts=("!one\x1b[2J\ntwo", "n")))
         await stage.settle()
@@ -221,7 +223,7 @@ async def test_prompts_that_wait_are_seen_changed_and_dropped(play: Play) -> Non
         assert (await stage.engine.heard(2))[-1] == Withdraw(text="n")
         stage.engine.reply(PromptsQueued(prompts=("!one",), withdrawn="n"))
         await stage.settle()
-        assert (stage.prompt.text, composer.hint) == ("n", "enter queues · esc stops")
+        assert (stage.prompt.text, composer.hint) == ("n", "enter steer · alt+q queue")
         await stage.pilot.press("ctrl+x", "backspace", "ctrl+x")
         assert (await stage.engine.heard(3))[-1] == Withdraw(text="!one")
         stage.engine.reply(PromptsQueued(withdrawn="!one"))
@@ -235,6 +237,32 @@ async def test_prompts_that_wait_are_seen_changed_and_dropped(play: Play) -> Non
         assert composer.queued == ()
 
 
+async def test_L29_enter_steers_the_turn_that_runs_and_what_waits_says_which_it_is(play: Play) -> None:
+    async with play() as stage:
+        composer = stage.app.chat.query_one(Composer)
+        stage.engine.say(TurnStarted(block_id="u1", text="first"), ProseStarted(block_id="p1"))
+        await stage.settle()
+        assert composer.hint == "enter steers · esc stops"
+        await stage.pilot.press("n", "enter", "enter")
+        assert await stage.engine.heard(1) == [Submit(text="n", steer=True)]
+        stage.engine.reply(PromptsQueued(prompts=("later", "n"), steers=(False, True)))
+        await stage.settle()
+        assert all(words in stage.seen for words in ("queued  later", "steer   n"))
+
+
+async def test_L30_a_turn_that_pauses_says_so_and_enter_continues_it(play: Play) -> None:
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u1", text="first"))
+        await stage.settle()
+        await stage.pilot.press(*"/pause", "enter")
+        assert await stage.engine.heard(1) == [Pause()]
+        stage.engine.say(TurnEnded(reason="paused"))
+        await stage.settle()
+        assert stage.app.chat.query_one(Composer).hint == "paused · enter continues"
+        await stage.pilot.press("enter")
+        assert (await stage.engine.heard(2))[-1] == Retry()
+
+
 LINES = [
     ("!ls -la", Run(language="shell", source="ls -la")),
     ("%python x = 1", Run(language="python", source="x = 1")),
@@ -243,6 +271,7 @@ LINES = [
     ("%%bash\nls\n", Run(language="python", source="%%bash\nls")),
     ("/model gpt-5", UseModel(name="gpt-5")),
     ("/approve auto", SetApproval(mode="auto")),
+    ("/complete on", SetComplete(on=True)),
     ("/budget", SetBudget()),
     ("/budget $0.50", SetBudget(max_cost=0.5)),
     ("/budget 50k tokens", SetBudget(max_tokens=50_000)),

@@ -51,8 +51,7 @@ class Dialogue:
         self._choices, self._budget = choices, budget
         self._kernels, self._runners = kernels, runners
         self._plugins, self._halt, self._emit = plugins, halt, emit
-        self._insists = settings.complete
-        self._conversation = Conversation(redactor, settings.output_to_model, insist=settings.complete)
+        self._conversation = Conversation(redactor, settings.output_to_model)
         self._ready = ready
 
     async def ask(self, step: int) -> Sequence[str]:
@@ -77,7 +76,7 @@ class Dialogue:
         blocks, step = self._transcript.blocks, self._transcript.step
         written = [block for block in blocks if isinstance(block, Action) and block.step == step]
         proposed = [block.id for block in written if block.state == "proposed"]
-        if not proposed and (end := completion.end_of(blocks, step, insist=self._insists)) is not None:
+        if not proposed and (end := completion.end_of(blocks, step, insist=self._choices.complete)) is not None:
             raise TurnStopped("done", end)
         return proposed
 
@@ -118,6 +117,7 @@ class Dialogue:
         blocks, languages = tuple(self._transcript.blocks), self._kernels.languages
         system = system_prompt(languages, self._transcript.cwd or "the current folder", self._kernels.surroundings)
         # A thread: in a resumed session, every block is searched for secrets, which can take seconds.
+        self._conversation.insist = self._choices.complete
         build = partial(self._conversation.messages, blocks, system=system, images=images)
         if (messages := await self._halt.result(partial(asyncio.to_thread, build))) is None:
             return None

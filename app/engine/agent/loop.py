@@ -4,10 +4,8 @@ Events go to `Session.emit`, which folds them into `Session.transcript` and noti
 called while a coroutine runs, from the same event loop. Nothing here knows of LiteLLM, Jupyter, files or sockets.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -22,10 +20,12 @@ from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.rerun import rebuild
-from oi_tui.app.engine.agent.run_hints import install_note, run_hints, without_secret_beginnings
+from oi_tui.app.engine.agent.run_hints import install_note, run_hints
 from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
+from oi_tui.app.engine.agent.steering import Steering, Steers, no_steers
 from oi_tui.app.engine.agent.syntax_check import SyntaxCheck
+from oi_tui.app.engine.agent.written_look import FindWritten, look_for_written
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
@@ -41,7 +41,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.outputs import StreamOutput, WrittenFiles
+from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Language, Level
 from oi_tui.app.engine.core.verbs import Decide
@@ -52,9 +52,6 @@ from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
-
-LOOKING = 1.0
-"""Seconds that a look at the folder may take, where even asking for a file's state hangs."""
 
 
 class Session:
@@ -77,14 +74,15 @@ class Session:
         hooks: Hooks = NO_PLUGINS,
         tools: Toolbox | None = None,
         look: WorkLook = NO_LOOK,
-        find_written: Callable[[float], WrittenFiles | None] | None = None,
+        find_written: FindWritten | None = None,
         time_limit: float = 0.0,
+        steers: Steers = no_steers,
         forked_from: "Session | None" = None,
     ) -> None:
-        """`find_written` gives the files of the folder that changed since a moment (Unix time), in a thread. A run may
-        take `time_limit` seconds, 0 is no limit; the user may give one run another. `ready` is awaited before each
-        question to the model: the model may still be opening. `forked_from` was in these kernels before: their known
-        state, its strictness, budget and late output continue here; its grants do not."""
+        """A run may take `time_limit` seconds, 0 is no limit; the user may give one run another. `steers` takes the
+        prompts that the model reads at the next step. `ready` is awaited before each question to the model: the model
+        may still be opening. `forked_from` was in these kernels before: their known state, its strictness, budget and
+        late output continue here; its grants do not."""
         self.kernels = kernels
         self._runners = Runners(kernels, tools or Toolbox())
         self.settings = settings
@@ -106,13 +104,13 @@ class Session:
             self.emitter.lead_to(self.transcript)
         self.emitter.observers = tuple(observers)
         self.emit = self.emitter.emit
-        self.choices = SessionChoices(model, self.decisions, self.budget, self.emit)
+        self.choices = SessionChoices(model, self.decisions, self.budget, self.emit, complete=settings.complete)
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
         self._clock, self._seal = clock, seal
         self._find_written, self._time_limit = find_written, time_limit
+        self.steering = Steering(steers, self.transcript, self.decisions, self.emit)
         self._guard = RepeatGuard(settings.max_repeats)
-        self._syntax = SyntaxCheck()
-        self._halt = Halt()
+        self._syntax, self._halt = SyntaxCheck(), Halt()
         self._dialogue = Dialogue(
             self.transcript,
             choices=self.choices,
@@ -135,13 +133,13 @@ class Session:
     async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> None:
         """One turn, from the prompt to rest."""
         self._begin()
-        self.decisions.note_files(files)
-        self.emit(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
+        self.steering.emit_prompt(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
         await self._turn()
 
     async def go_on(self) -> None:
         """One turn without a new prompt: after an error, a cap or an interrupt."""
         self._begin()
+        await self.steering.emit_prompts()
         await self._turn()
 
     async def _turn(self) -> None:
@@ -149,7 +147,7 @@ class Session:
         actions: Iterator[str] = iter(())  # proposed actions without a decision
         try:
             for step in range(1, self.settings.max_steps + 1):
-                self._proposed = await self._dialogue.ask(step)
+                self._proposed = await self._ask(step)
                 self._guard.begin_answer()
                 actions = iter(self._proposed)
                 for block_id in actions:
@@ -157,6 +155,7 @@ class Session:
                         await self._run(block_id, ruling)
                 self._halt.check()
                 self._dialogue.tell_budget()
+                await self.steering.end_step()
             title = f"Stopped after {self.settings.max_steps} answers of the model in one turn."
             self.notice("warning", title, "Type /retry to continue, or start with a higher --max-steps.")
             raise TurnStopped("step_cap", title)
@@ -170,7 +169,18 @@ class Session:
                 self.notice("info", "You stopped the turn.")
             self.emit(TurnEnded(reason=stop.reason, detail=stop.detail))
 
+    async def _ask(self, step: int) -> Sequence[str]:
+        """The actions that the model proposes, none where it goes on without any: it is done, and the user has said
+        more meanwhile, for instance. TurnStopped if the turn ends."""
+        try:
+            return await self._dialogue.ask(step)
+        except TurnStopped as stop:
+            if stop.reason != "done" or self.steering.pausing or not await self.steering.emit_prompts():
+                raise
+            return ()
+
     def _begin(self) -> None:
+        self.steering.begin_turn()
         self._halt.clear()
         self.decisions.begin_turn()
         self._guard = RepeatGuard(self.settings.max_repeats)
@@ -281,11 +291,9 @@ class Session:
         block = self._action(block_id)
         if self._find_written is None or self._runners.runs_elsewhere(block):
             return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOKING):
-                written = await asyncio.to_thread(self._find_written, since)
-                if written is not None and (written.files or not block.outputs):
-                    self.emit(FilesWritten(block_id=block_id, written=without_secret_beginnings(written)))
+        written = await look_for_written(self._find_written, since)
+        if written is not None and (written.files or not block.outputs):
+            self.emit(FilesWritten(block_id=block_id, written=written))
 
     async def _perform(
         self, block: ActionBlock, emit: Emit, ruling: PolicyDecision | None, apart: Runner | None = None

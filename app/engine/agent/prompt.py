@@ -85,7 +85,7 @@ class Conversation:
         """`output_limit`: characters of one run's output. `insist`: an answer without code is not the end."""
         self._redactor = redactor
         self._limit = output_limit
-        self._insist = insist
+        self.insist = insist
         self._told: dict[str, _Told] = {}
         """By the first block of a group."""
 
@@ -107,7 +107,7 @@ class Conversation:
         self._told = told  # cleared blocks leave the cache too
         first = ChatMessage(role="system", text=self._redactor.redact(safe_text(system)).text)
         messages = [first, *(message for known in told.values() for message in known.messages)]
-        return tuple(_with_insistence(_merge(messages)) if self._insist else _merge(messages))
+        return tuple(_with_insistence(_merge(messages)) if self.insist else _merge(messages))
 
     @property
     def withheld_names(self) -> dict[str, tuple[str, ...]]:

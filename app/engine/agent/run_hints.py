@@ -7,14 +7,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeGuard
 
-import msgspec
-
 from oi_tui.app.engine.core.blocks import Block, CodeBlock
-from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput, WrittenFiles
+from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.policy.installs import failed_install
 from oi_tui.app.engine.policy.reading import SourceFacts
-from oi_tui.app.engine.policy.secrets import names_secret
 
 _READ_ONLY = re.compile(r"Read-only file system")
 _NO_NETWORK = re.compile(
@@ -61,12 +58,6 @@ def install_note(block: CodeBlock, confinement: Confinement, read: Callable[[], 
     only if it may be an installation."""
     note = failed_install(read(), confinement, "\n".join(_ends(block))) if "install" in block.source else ""
     return f"[oi-tui] {note}\n" if note else ""
-
-
-def without_secret_beginnings(written: WrittenFiles) -> WrittenFiles:
-    """The same without the first lines of what is named like credentials."""
-    files = (msgspec.structs.replace(one, begins="") if names_secret(one.name) else one for one in written.files)
-    return msgspec.structs.replace(written, files=tuple(files))
 
 
 def _ends(block: CodeBlock) -> Iterator[str]:

@@ -3,15 +3,21 @@
 from oi_tui.app.engine.agent.budget import Budget
 from oi_tui.app.engine.agent.decisions import Decisions
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.core.events import Emit, SettingsChanged
+from oi_tui.app.engine.core.events import Emit, NoticeAdded, SettingsChanged
+from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import SetBudget
+
+INSISTS = "The model continues until it says that the task is done or impossible, or that it needs input."
+INSISTS_NOT = "An answer without code ends the turn."
 
 
 class SessionChoices:
     """Each change emits one `SettingsChanged`, and applies from the next step, decision or request on."""
 
-    def __init__(self, model: Model | None, decisions: Decisions, budget: Budget, emit: Emit) -> None:
+    def __init__(
+        self, model: Model | None, decisions: Decisions, budget: Budget, emit: Emit, *, complete: bool = False
+    ) -> None:
         self.model = model
         """None until one is open."""
         self._decisions = decisions
@@ -19,6 +25,8 @@ class SessionChoices:
         self._emit = emit
         self._model_name = model.name if model is not None else ""
         self._api_base = ""
+        self.complete = complete
+        """Whether the loop insists until the model says that it has come to an end."""
 
     def set_approval(self, mode: ApprovalMode) -> None:
         """Who decides from the next decision on."""
@@ -29,6 +37,12 @@ class SessionChoices:
         """Other limits from the next request on."""
         self._budget.change(verb.max_cost, verb.max_tokens)
         self._tell()
+
+    def set_complete(self, on: bool) -> None:
+        """From the next answer without code on."""
+        self.complete = on
+        self._tell()
+        self._emit(NoticeAdded(block_id=new_id(), level="info", title=INSISTS if on else INSISTS_NOT))
 
     def expect_model(self, name: str, api_base: str) -> None:
         """Another model, on this server if one was named, is being opened: until it is, the one before stays."""
@@ -49,5 +63,6 @@ class SessionChoices:
                 api_base=self._api_base,
                 max_cost=self._budget.cost,
                 max_tokens=self._budget.tokens,
+                complete=self.complete,
             )
         )

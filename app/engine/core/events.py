@@ -16,6 +16,7 @@ Order within one session (brackets: may be absent, star: any number):
             | ActiveLineChanged | ProgressReported
             | InputRequested InputAnswered )*
             ExecutionFinished [ FilesWritten ] ] )*
+        [ TurnStarted ]
       )*
       TurnEnded )*
 
@@ -64,7 +65,7 @@ class SessionOpened(Event, frozen=True, kw_only=True, tag=True):
 
 
 class TurnStarted(Event, frozen=True, kw_only=True, tag=True):
-    """The person sent a prompt."""
+    """Between two steps, the person steered the turn that runs; else the person sent a prompt."""
 
     block_id: str
     text: str
@@ -421,6 +422,8 @@ class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):
     """US dollars that the session may cost, 0 is no limit."""
     max_tokens: int = 0
     """Tokens that it may use, 0 is no limit."""
+    complete: bool = False
+    """Whether the loop insists until the model says that the task is done."""
 
 
 class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):

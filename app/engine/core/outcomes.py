@@ -6,6 +6,7 @@ StopReason = Literal[
     "done",  # the model answered without proposing anything
     "interrupted",  # the person broke the turn off
     "stopped",  # the person answered a question with "stop"
+    "paused",  # after the step in which the person asked for that; `Retry` continues
     "step_cap",  # too many answers in one turn, or actions in one answer
     "budget",  # the money or the tokens of this session are spent
     "repeated",  # the same code or the same traceback again

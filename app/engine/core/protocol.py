@@ -72,8 +72,8 @@ class Attach(Value, frozen=True, kw_only=True, tag=True):
     """As in `Configure`, from here on."""
 
 
-WorkState = Literal["running", "waiting for approval", "waiting for input", "idle"]
-"""What a session does."""
+WorkState = Literal["running", "waiting for approval", "waiting for input", "idle", "paused", "stopped", "errored"]
+"""What a session does; the last three: it rests, and this is how its last turn ended."""
 
 
 class SessionReply(Value, frozen=True, kw_only=True):
@@ -278,6 +278,8 @@ class PromptsQueued(SessionReply, frozen=True, kw_only=True, tag=True):
     """The prompts that wait for what is under way, in their order; told when they change."""
 
     prompts: tuple[str, ...] = ()
+    steers: tuple[bool, ...] = ()
+    """Of each, whether the model reads it at the next step, and not after the turn."""
     withdrawn: str | None = None
     """The one that was just taken back, as `Withdraw` asked."""
 

@@ -66,6 +66,8 @@ class Submit(SessionVerb, frozen=True, kw_only=True, tag=True):
 
     text: str
     files: tuple[str, ...] = ()
+    steer: bool = False
+    """If a turn runs, the model reads this at its next step, and not after the turn."""
 
 
 class Withdraw(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -131,6 +133,16 @@ class Retry(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 class Clear(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Forget the conversation and the state of the kernels."""
+
+
+class Pause(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """End the turn after the step that runs; `Retry` continues it."""
+
+
+class SetComplete(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Whether the loop insists until the model says that the task is done, impossible, or needs input."""
+
+    on: bool
 
 
 class UseModel(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -298,6 +310,8 @@ WorkVerb = (
     | UseModel
     | SetApproval
     | SetBudget
+    | SetComplete
+    | Pause
     | AddRule
     | FindKernels
     | FindModels

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened
+from oi_tui.app.engine.core.outcomes import StopReason
 from oi_tui.app.engine.core.protocol import REPLAYED, Batch, WorkState
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.log.store import Store
@@ -16,6 +17,17 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 _log = logging.getLogger(__name__)
 
 
+_RESTS: dict[StopReason, WorkState] = {
+    "paused": "paused",
+    "interrupted": "stopped",
+    "stopped": "stopped",
+    "refused": "stopped",
+    "model_error": "errored",
+    "kernel_error": "errored",
+    "engine_lost": "errored",
+}
+
+
 def work_state(transcript: Transcript, kernels: KernelSource, *, busy: bool) -> WorkState:
     """What a session is doing; `busy`: whether it has a job."""
     if transcript.pending_decision is not None:
@@ -23,7 +35,9 @@ def work_state(transcript: Transcript, kernels: KernelSource, *, busy: bool) -> 
     if transcript.pending_input is not None:
         return "waiting for input"
     works = any(kernel.state in ("busy", "starting", "restarting") for kernel in kernels.started_kernels())
-    return "running" if transcript.turn_open or busy or works else "idle"
+    if transcript.turn_open or busy or works:
+        return "running"
+    return _RESTS.get(transcript.ended, "idle") if transcript.ended is not None else "idle"
 
 
 def has_content(transcript: Transcript) -> bool:

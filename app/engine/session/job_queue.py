@@ -4,8 +4,10 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+import msgspec
+
 from oi_tui.app.engine.core.protocol import PromptsQueued
-from oi_tui.app.engine.core.verbs import Job, Submit
+from oi_tui.app.engine.core.verbs import Job, Retry, Submit
 
 
 class JobQueue:
@@ -16,7 +18,9 @@ class JobQueue:
         self._jobs: deque[Job] = deque()
         self._added = asyncio.Event()
         self._is_working = False
-        self._told: tuple[str, ...] = ()
+        self._held = False
+        """Whether prompts wait although nothing is done."""
+        self._told = PromptsQueued()
 
     def __bool__(self) -> bool:
         """Whether any job waits to be done."""
@@ -25,25 +29,34 @@ class JobQueue:
     @property
     def is_busy(self) -> bool:
         """Whether a job is being done, or waits."""
-        return self._is_working or bool(self._jobs)
+        return self._is_working or self._next() is not None
 
     def tell_again(self) -> None:
         """Tell what waits to a front end that has just come."""
-        self._tell(PromptsQueued(prompts=self._told))
+        self._tell(self._told)
 
     def add(self, job: Job) -> None:
         """Do this when everything before it is done."""
-        self._jobs.append(job)
+        if self._held and isinstance(job, Submit | Retry):
+            self._held = False
+            self._jobs.appendleft(job)
+        else:
+            self._jobs.append(job)
         self._added.set()
+        self._tell_prompts()
+
+    def hold(self, paused: bool) -> None:
+        """Keep the prompts, if the turn before them `paused`, until the person continues it or sends another."""
+        self._held = paused
         self._tell_prompts()
 
     async def next_job(self) -> Job:
         """The next one, once there is one; the one before is done."""
         self._is_working = False
-        while not self._jobs:
+        while (job := self._next()) is None:
             self._added.clear()
             await self._added.wait()
-        job = self._jobs.popleft()
+        self._jobs.remove(job)
         self._is_working = True
         self._tell_prompts()
         return job
@@ -56,8 +69,8 @@ class JobQueue:
                 del self._jobs[place]  # not the first one that reads the same
                 self._tell_prompts(withdrawn=text)
                 return
-        self._told = self._prompts()
-        self._tell(PromptsQueued(prompts=self._told))
+        self._told = self._waiting()
+        self._tell(self._told)
 
     def take_prompts(self) -> list[Submit]:
         """Take back all prompts."""
@@ -67,12 +80,26 @@ class JobQueue:
         self._tell_prompts()
         return waiting
 
-    def _prompts(self) -> tuple[str, ...]:
-        return tuple(job.text for job in self._jobs if isinstance(job, Submit))
+    def take_steers(self) -> list[Submit]:
+        """Take the prompts that the model reads at its next step."""
+        steers = [job for job in self._jobs if isinstance(job, Submit) and job.steer]
+        for job in steers:
+            self._jobs.remove(job)
+        self._tell_prompts()
+        return steers
+
+    def _next(self) -> Job | None:
+        """The job to do now, if there is one."""
+        return next((job for job in self._jobs if not (self._held and isinstance(job, Submit))), None)
+
+    def _waiting(self) -> PromptsQueued:
+        jobs = [job for job in self._jobs if isinstance(job, Submit)]
+        steers = tuple(job.steer for job in jobs)
+        return PromptsQueued(prompts=tuple(job.text for job in jobs), steers=steers if any(steers) else ())
 
     def _tell_prompts(self, withdrawn: str | None = None) -> None:
         """Where that is news: what nothing stands before is as good as begun."""
-        prompts = self._prompts() if self._is_working else ()
-        if prompts != self._told or withdrawn is not None:
-            self._told = prompts
-            self._tell(PromptsQueued(prompts=prompts, withdrawn=withdrawn))
+        waiting = self._waiting() if self._is_working or self._held else PromptsQueued()
+        if waiting != self._told or withdrawn is not None:
+            self._told = waiting
+            self._tell(msgspec.structs.replace(waiting, withdrawn=withdrawn))

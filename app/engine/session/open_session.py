@@ -18,7 +18,7 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
-from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded
+from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.verbs import (
@@ -35,6 +35,7 @@ from oi_tui.app.engine.core.verbs import (
     InstallKernel,
     Interrupt,
     Job,
+    Pause,
     Peek,
     Rebuild,
     Restart,
@@ -43,6 +44,7 @@ from oi_tui.app.engine.core.verbs import (
     SaveRemote,
     SetApproval,
     SetBudget,
+    SetComplete,
     Submit,
     UseKernel,
     UseModel,
@@ -50,7 +52,7 @@ from oi_tui.app.engine.core.verbs import (
     WorkVerb,
 )
 from oi_tui.app.engine.sandbox.availability import Availability
-from oi_tui.app.engine.session.attachments import attach_files
+from oi_tui.app.engine.session.attachments import read_prompt
 from oi_tui.app.engine.session.catching_up import late_batches, work_state
 from oi_tui.app.engine.session.job_queue import JobQueue
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
@@ -70,9 +72,6 @@ NO_FALLBACK = (
 
 TELLING = 1.0
 """Seconds a front end has to receive the end of a session, and the news that it is not saved."""
-
-GONE = "(The kernels are fresh: variables and imports of the code above are gone unless you run it again.)"
-"""Told to the model with the first prompt after a session was resumed."""
 
 
 class OpenSession:
@@ -119,6 +118,7 @@ class OpenSession:
             tools=Toolbox(services.tools, spill_dir=services.spill_dir),
             look=services.look,
             find_written=services.find_written,
+            steers=self._take_steers,
             time_limit=services.setup.settings.kernel.time_limit or 0.0,
             forked_from=None if forked_from is None else forked_from.session,
         )
@@ -249,6 +249,10 @@ class OpenSession:
             case AddRule():
                 session.decisions.add_rule(verb.verdict, verb.rule)
                 session.notice("info", f"For as long as this session is open: {verb.verdict} {verb.rule}")
+            case Pause():
+                session.steering.pause()
+            case SetComplete():
+                session.choices.set_complete(verb.on)
             case SetBudget():
                 session.choices.set_budget(verb)
                 session.notice("info", session.budget.describe(session.transcript.usage))
@@ -306,6 +310,7 @@ class OpenSession:
         await self.kernel_switch.begin(returns=self._resumed)  # kernels left alive come first
         while True:
             await self._do(await self._jobs.next_job())
+            self._jobs.hold(self.session.transcript.ended == "paused")
 
     def _rests(self) -> bool:
         """Whether the model has nothing to do, and no person waits for this machine."""
@@ -317,7 +322,8 @@ class OpenSession:
             match job:
                 case Submit():
                     entitle(self.session, self._store, job.text)
-                    await session.run(job.text, *await self._files(job))
+                    prompt = await self._read(job)
+                    await session.run(prompt.text, prompt.files, prompt.context)
                 case Retry():
                     await session.go_on()
                 case Run():
@@ -357,17 +363,20 @@ class OpenSession:
         if (missing := await self.kernels.settle()) is not None:
             self.session.report(missing, "warning")
 
-    async def _files(self, job: Submit) -> tuple[tuple[str, ...], str]:
-        """The files of a prompt and what the model reads of them."""
-        folder = Path(self._services.setup.cwd)
-        files, context = await attach_files(job, folder, self.kernels, named=self.chooser.is_embedded)
-        if not self.kernels.started_kernels() and self.has_run_code:
-            context = "\n\n".join(part for part in (context, GONE) if part)
-        return files, context
+    async def _read(self, job: Submit) -> TurnStarted:
+        """The prompt with its files and what the model reads of them."""
+        fresh, folder = self.has_run_code and not self.kernels.started_kernels(), Path(self._services.setup.cwd)
+        return await read_prompt(job, folder, self.kernels, named=self.chooser.is_embedded, fresh=fresh)
+
+    async def _take_steers(self) -> list[TurnStarted]:
+        try:
+            return [await self._read(job) for job in self._jobs.take_steers()]
+        except OiTuiError as error:
+            self.session.report(error)
+            return []
 
     def _language(self, label: str) -> Language:
-        language = self.kernels.canonical(label)
-        if language is None:
+        if (language := self.kernels.canonical(label)) is None:
             raise SettingsError(f"There is no kernel for {label!r}.")
         return language
 

@@ -66,6 +66,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
     UsageReported,
 )
+from oi_tui.app.engine.core.outcomes import StopReason
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, joinable_output
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode
@@ -102,6 +103,9 @@ class Transcript:
         self.api_base = ""
         self.approval: ApprovalMode = "ask"
         self.max_cost, self.max_tokens = 0.0, 0
+        self.complete = False
+        self.ended: StopReason | None = None
+        """How the last turn ended, None while one is open and where none was."""
         self.session_id = ""
         self.cwd = ""
         self.turn_open = False
@@ -170,15 +174,16 @@ class Transcript:
                 self.model, self.approval = event.model, event.approval
                 return self.close("program") if event.resumed else ()
             case TurnStarted():
-                self.turn_open = True
+                self.turn_open, self.ended = True, None
                 return self._add(
                     UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
                 )
             case TurnEnded():
+                self.ended = event.reason
                 busy = self.pending_decision is not None or bool(self._approved)
                 return self._settle(cause_of(event, busy=busy))
             case StepStarted():
-                self.step += 1
+                self.step, self.ended = self.step + 1, None
                 return ()
             case UsageReported():
                 self.usage = self.usage.plus(event)
@@ -263,7 +268,7 @@ class Transcript:
             case SettingsChanged():
                 self.model, self.approval = event.model, event.approval
                 self.context_window, self.api_base = event.context_window, event.api_base
-                self.max_cost, self.max_tokens = event.max_cost, event.max_tokens
+                self.max_cost, self.max_tokens, self.complete = event.max_cost, event.max_tokens, event.complete
                 return ()
             case NoticeAdded():
                 said = msgspec.structs.asdict(event)
