@@ -275,11 +275,10 @@ class SandboxFailed(SessionReply, frozen=True, kw_only=True, tag=True):
 
 
 class PromptsQueued(SessionReply, frozen=True, kw_only=True, tag=True):
-    """The prompts that wait for what is under way, in their order; told when they change."""
+    """The waiting prompts, in order, sent when they change; `steers`: whether the model reads each at the next step."""
 
     prompts: tuple[str, ...] = ()
     steers: tuple[bool, ...] = ()
-    """Of each, whether the model reads it at the next step, and not after the turn."""
     withdrawn: str | None = None
     """The one that was just taken back, as `Withdraw` asked."""
 
