@@ -97,6 +97,9 @@ def require_terminal() -> None:
         raise SettingsError("The app needs a terminal.", hint='Without one: oi-tui run "TASK".')
     if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         raise SettingsError("This terminal cannot show the app (TERM=dumb).", hint='Use: oi-tui run "TASK".')
+    # Whatever is called so has had 256 colours for twenty years, and says so nowhere; it is what containers say.
+    if os.environ.get("TERM") == "xterm" and not os.environ.get("COLORTERM"):
+        os.environ.setdefault("TEXTUAL_COLOR_SYSTEM", "256")
     # Textual paints at 60 frames a second, and a key waits for the next one while something streams in.
     os.environ.setdefault("TEXTUAL_FPS", "240")
 

@@ -47,7 +47,13 @@ class PromptArea(TextBox):
     """The text itself. Enter sends; up and down at the edges walk through the history."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Send; while a turn runs, the model reads it at the next step", id="composer.send"),
+        Binding(
+            "enter,ctrl+enter",
+            "submit",
+            "Send; while a turn runs, the model reads it at the next step",
+            id="composer.send",
+            key_display="enter",
+        ),
         Binding("alt+q", "submit(True)", "Send after the turn that runs", id="composer.queue", priority=True),
         Binding(
             "alt+enter,ctrl+j,shift+enter",

@@ -25,6 +25,9 @@ _TICK = 0.1
 _START, _END = "\x1b[200~", "\x1b[201~"
 _ALT_ENTER = re.compile(r"\x1b[\r\n]")
 _OTHER_KEY = re.compile(r"\x1b\[27;(\d{1,3});(\d{1,7})~")
+_OTHER_KEYS, _USUAL_KEYS = "\x1b[>4;1m\x1b[m", "\x1b[>4m\x1b[m"
+"""Have the terminal spell Shift+Enter in another way than Enter (modifyOtherKeys), or as it did. One that does not know
+it may take it for an underline, which the second sequence ends."""
 _BEGINNING = re.compile(r"\x1b(?:\[(?:2(?:0(?:[01])?)?)?)?\Z")
 
 
@@ -74,6 +77,10 @@ def kitty_spelling(text: str) -> str:
     return _OTHER_KEY.sub("\x1b[\\2;\\1u", _ALT_ENTER.sub("\x1b[13;3u", text))
 
 
+def _knows_other_keys() -> bool:
+    return os.environ.get("TERM", "").startswith(("xterm", "tmux"))
+
+
 class GuardedDriver(LinuxDriver):
     """Reads keys as Textual does, except for pastes."""
 
@@ -105,11 +112,15 @@ class GuardedDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """As in the base class. A terminal that was prepared before is restored first."""
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left the types out
+        if _knows_other_keys():
+            self.write(_OTHER_KEYS)
         if (before := SKELETON.hand_over()) is not None:
             self.attrs_before = before
 
     def stop_application_mode(self) -> None:
         """As in the base class, with the app's last output to the terminal: at its end, or while suspended."""
+        if _knows_other_keys():
+            self.write(_USUAL_KEYS)
         if self.farewell is not None and (last := self.farewell()):
             self.write(last)
         super().stop_application_mode()

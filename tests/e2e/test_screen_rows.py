@@ -236,20 +236,25 @@ def test_V4_a_resize_during_a_stream_loses_nothing_and_keeps_the_approval_keys_v
 # --- V5: leaving in every way
 
 
-def test_V5_suspending_gives_the_terminal_back_and_fg_returns(
+def test_V5_V7_suspending_gives_a_plain_xterm_back_and_fg_returns(
     terminal: Callable[..., Terminal], command: list[str], clean_env: dict[str, str], folder: Path
 ) -> None:
-    env = clean_env | {"PS1": "shell> "}
+    env = {name: value for name, value in clean_env.items() if name != "COLORTERM"} | {
+        "PS1": "shell> ",
+        "TERM": "xterm",
+    }
     shown = terminal(["/bin/bash", "--noprofile", "--norc", "-i"], env=env, cwd=folder, timeout=30)
     shown.wait_for("shell>")
     shown.send(shlex.join(command) + "\r")
     shown.wait_for("Ask, or !shell")
+    assert b"38;5;" in shown.raw  # 256 colours
     shown.send("kept")
     shown.wait_for("kept")
     shown.send("\x1a")
     shown.wait_for("Stopped")
     assert shown.private_modes & {1000, 1003, 1006, 1049} == set()
     assert shown.raw.count(b"\x1b[>25u") == shown.raw.count(b"\x1b[<u") == 1  # the keyboard protocol of Kitty
+    assert shown.raw.count(b"\x1b[>4;1m") == shown.raw.count(b"\x1b[>4m") == 1  # that of xterm
     shown.send("echo usable-$((40 + 2))\r")
     shown.wait_for("usable-42")
     shown.send("fg\r")
