@@ -10,7 +10,7 @@ from oi_tui.app.engine.files.engine_sockets import engine_sockets
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.log.forking import fork_session
 from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Claims, SessionOpenElsewhere, Store, find_session
-from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.attaching import LiveSession, live_session
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.skeleton import SKELETON
@@ -100,11 +100,12 @@ def _ask(session_id: str, title: str, *, can_take_over: bool) -> Elsewhere | Non
     }
     if can_take_over:
         choices["t"] = ("take-over", "take over: the other terminal is detached")
-    choices["q"] = (None, "quit")
-    echo(f"Session {session_id} {safe_text(title)[:60]!r} is open in another oi-tui.")
+    choices["q"] = (None, "quit (or esc)")
+    name = f"“{one_line(title)[:40]}”" if title.strip() else f"Session {session_id}"
+    echo(f"\n {name} is open in another oi-tui.\n")
     for letter, (_, words) in choices.items():
-        echo(f"  {letter}  {words}")
-    return choices[ask_letter("Your choice", "".join(choices))][0]
+        echo(f" {letter}   {words}")
+    return choices[ask_letter("".join(choices), default="q")][0]
 
 
 def _last(store: Store, cwd: str) -> str:

@@ -10,9 +10,11 @@ import contextlib
 import os
 import sys
 import termios
+import tty
 from collections.abc import Iterator
 
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.terminal.echo import echo
 
 LONGEST_LINE = 1 << 16
 """Bytes; terminals give no longer ones."""
@@ -29,12 +31,26 @@ def confirm(question: str, *, err: bool = False) -> bool:
     return click.confirm(safe_text(question), err=err)
 
 
-def ask_letter(question: str, letters: str) -> str:
-    """One of these letters, typed after it was asked for by the person at standard input, a terminal."""
-    import click  # it takes its time, and few ask
-
+def ask_letter(letters: str, default: str) -> str:
+    """One of these letters, pressed after it was asked for by the person at standard input, a terminal; the default for
+    Escape, Ctrl+D, or where nobody is there any more. A dumb terminal asks for a line."""
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
-    return str(click.prompt(safe_text(question), type=click.Choice(list(letters), case_sensitive=False)))
+    if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
+        import click  # it takes its time, and few ask
+
+        return str(click.prompt("Your choice", type=click.Choice(list(letters), case_sensitive=False)))
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal)
+        echo(f" Press {', '.join(letters[:-1])} or {letters[-1]}: ", nl=False)
+        while (pressed := os.read(terminal, 64).decode("utf-8", "replace").lower()) not in tuple(letters):
+            if not pressed or pressed.endswith(("\x1b", "\x04")):
+                return default
+        return pressed
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        echo("")
 
 
 class TerminalAsker:

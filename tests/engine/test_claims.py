@@ -146,10 +146,13 @@ async def test_the_commands_refuse_it_too_and_its_log_is_untouched(
             _, said = process.communicate(timeout=60)
             assert process.returncode == 5
             assert said.startswith("✗ This session is open in another oi-tui.\n".encode())
-        screen.wait_for("Your choice")
+        screen.wait_for("Press n, f, l or q:")
+        assert "“Running” is open in another oi-tui." in screen.screen
         for offered in ("new session", "fork: continue a copy here", "look only (read-only)"):
             assert offered in screen.screen
-        screen.send("q\r")
+        screen.send("\x1b[A")  # an arrow is no Escape, and other letters are no answer
+        screen.send("x")
+        screen.send("\x1b")
         assert screen.wait_exit(60) == 5
         assert "This session is open in another oi-tui." in screen.screen
         with closing(Store(data / "sessions.db")) as store:

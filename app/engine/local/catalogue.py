@@ -106,7 +106,7 @@ def find(name: str) -> LocalModel:
         if model.id == wanted:
             return model
     known = ", ".join(model.id for model in offered_models())
-    raise LocalModelError(f"There is no embedded model named “{wanted}”.", hint=f"Known are: {known}.")
+    raise LocalModelError(f"There is no built-in model named “{wanted}”.", hint=f"Known are: {known}.")
 
 
 def requirements(model: LocalModel) -> tuple[str, ...]:
