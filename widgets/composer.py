@@ -357,3 +357,5 @@ class Composer(Widget):
         # Short ones have one width: a layout for each would keep a quick answer waiting, and break the prompt anew.
         label.update(self.hint, layout=max(len(self.hint), label.content_size.width) > SHORT_HINT)
         label.display = bool(self.hint) and self.size.width >= len(self.hint) + 24
+        room = self.size.width - (len(self.hint) + 6 if label.display else 4)
+        self.area.placeholder = _PLACEHOLDER if room >= len(_PLACEHOLDER) or not self.size.width else "Ask"

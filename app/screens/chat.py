@@ -163,6 +163,7 @@ class ChatScreen(Screen[None]):
         bottom = self.query_one(Bottom)
         await bottom.add(parts.approval, parts.question, parts.trouble, parts.recall, self._pause)
         self._parts = parts
+        self.watch(parts.timeline, "cursor", self._show_hint, init=False)
         if isinstance(self.app, CompletesCode):
             self.app.code_completer = parts.names
         self.set_graphics(self.graphics)  # the terminal may have answered meanwhile
@@ -236,7 +237,7 @@ class ChatScreen(Screen[None]):
         """The hint tells of the keys that work now."""
         hint = "ctrl+p commands · F1 help"
         if self._parts is not None and self._parts.timeline.has_focus:
-            hint = "c copy · v view · r run again · / search · tab back"
+            hint = self._parts.pane.hint
         elif self._parts is not None and self._parts.sessions.has_focus_within:
             hint = ""  # it shows its own keys
         elif self.bridge.stopped:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from oi_tui.app.engine.core.blocks import Block
+from oi_tui.app.engine.core.blocks import Action, Block
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.app.screens.bottom import Bottom
@@ -30,6 +30,7 @@ class TimelinePane(Vertical):
         super().__init__(id=id)
         self.timeline = timeline
         self.search = SearchBar()
+        self._bridge = bridge
         self._actions = BlockActions(self, bridge, editor=editor, clock=clock)
         self._anchored = False
 
@@ -60,6 +61,13 @@ class TimelinePane(Vertical):
         kept = self.timeline.reset(blocks) and self.timeline.has_focus
         self._place()
         return kept
+
+    @property
+    def hint(self) -> str:
+        """The keys for the block at the cursor."""
+        blocks, cursor = self._bridge.transcript.blocks, self.timeline.cursor
+        runs = cursor is not None and cursor < len(blocks) and isinstance(blocks[cursor], Action)
+        return f"c copy · v view · {'r run again' if runs else 'R ask again'} · / search · tab back"
 
     def anchor_to_bottom(self) -> None:
         """From now on, blocks that do not fill the room are at its lower edge: next to the question about them."""

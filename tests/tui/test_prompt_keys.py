@@ -7,7 +7,18 @@ from msgspec.structs import replace
 from textual import events
 
 from oi_tui.app.commands.registry import APPROVAL_HELP
-from oi_tui.app.engine.core.events import ExecutionStarted, ProseStarted, SettingsChanged, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.events import (
+    CodeFinished,
+    CodeStarted,
+    ExecutionFinished,
+    ExecutionStarted,
+    ProseFinished,
+    ProseGrew,
+    ProseStarted,
+    SettingsChanged,
+    TurnEnded,
+    TurnStarted,
+)
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.protocol import CodeName, KernelsFound, ModelOffer, ModelsFound, NamesFound
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
@@ -244,6 +255,29 @@ async def test_a_click_in_the_timeline_leaves_the_keys_at_the_prompt_and_ctrl_f_
         await press(stage, "enter")
         assert stage.app.chat.parts.timeline.has_focus
         assert "n next" in str(bar.query_one("#search-count", Words).render())
+
+
+async def test_the_hint_names_the_keys_for_the_block_at_the_cursor_and_cuts_no_words(play: Play) -> None:
+    async with play() as stage:
+        stage.engine.say(
+            TurnStarted(block_id="u", text="Do it"),
+            CodeStarted(block_id="c", language="python"),
+            CodeFinished(block_id="c", language="python", source="x = 1"),
+            ExecutionStarted(block_id="c", generation=1),
+            ExecutionFinished(block_id="c", status="ok", duration=0.1),
+            ProseStarted(block_id="p"),
+            ProseGrew(block_id="p", text="Done."),
+            ProseFinished(block_id="p"),
+            TurnEnded(reason="done"),
+        )
+        await press(stage, "tab")
+        composer = stage.app.chat.query_one(Composer)
+        assert ("R ask again" in composer.hint, "r run again" in composer.hint) == (True, False)
+        assert stage.prompt.placeholder == "Ask"
+        await press(stage, "up")
+        assert "r run again" in composer.hint
+        await press(stage, "tab")
+        assert "@file" in str(stage.prompt.placeholder)
 
 
 async def test_a_prompt_of_the_command_line_has_its_files_or_waits(play: Play, tmp_path: Path) -> None:
