@@ -2,16 +2,18 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from oi_tui.app.engine.core.instructions import InstructionSources
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import credential_store
+from oi_tui.app.engine.files.own_instructions import own_instructions
 from oi_tui.app.engine.files.program_log import redact_logs, set_verbose
 from oi_tui.app.engine.files.written_files import find_written_files
 from oi_tui.app.engine.kernels.launch import Launch
@@ -33,7 +35,9 @@ from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.services import KernelTies, Services
+from oi_tui.app.engine.text.own_template import fill_template
 from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
+from oi_tui.app.engine.trust.instruction_files import folder_instructions
 from oi_tui.app.engine.trust.rule_files import load_policy
 from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
 from oi_tui.app.frontend.client import LocalClient
@@ -66,9 +70,10 @@ def make_engine(
         seen=setup.rules,
         own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # decisions, audit log: changes need approval
     )
-    store = open_store() if sessions is None else Store(sessions)
     secrets = redactor or redactor_of(setup, environ)
     models = Models(settings.model, environ=environ, keys=model_keys(environ, secrets.learn))
+    instructions = instruction_sources(setup, models.is_embedded)
+    store = open_store() if sessions is None else Store(sessions)
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
     redact_logs(lambda line: secrets.redact(line).text)
     set_verbose(setup.verbose)
@@ -95,10 +100,24 @@ def make_engine(
             look=UnsavedWork(),
             find_written=partial(find_written_files, setup.cwd),
             hooks=engine_hooks(),
+            instructions=instructions,
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
         )
     )
+
+
+def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> InstructionSources:
+    """What the model reads beside the program's own words. SettingsError if the person's own cannot be read, or are no
+    template."""
+    section, folder = setup.settings.instructions, paths.config_dir()
+    found = folder_instructions(Path(setup.cwd), trusted=setup.trusted, seen=setup.instructions)
+    origin = f"profile {setup.profile}" if setup.profile else "settings.toml"
+    own = own_instructions(section, folder, origin)
+    sources = InstructionSources(own, found.parts, found.remarks, section.variables, is_small)
+    for part in own:
+        fill_template(part, sources.variables, setup.cwd)
+    return sources
 
 
 def make_kernels(

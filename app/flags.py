@@ -84,7 +84,14 @@ class Flags(NamedTuple):
             raise SettingsError(f"--cwd: {cwd} is not a folder.")
         key = self.api_key or os.environ.get("OI_TUI_API_KEY") or None
         settings, said = self.settings()
-        setup = Configure(settings=settings, cwd=str(cwd), api_key=key, can_ask=can_ask, verbose=self.verbose)
+        setup = Configure(
+            settings=settings,
+            cwd=str(cwd),
+            api_key=key,
+            profile=self.profile or "",
+            can_ask=can_ask,
+            verbose=self.verbose,
+        )
         try:
             msgspec.json.encode(setup)
         except UnicodeEncodeError as error:

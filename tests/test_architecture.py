@@ -75,7 +75,7 @@ for (nor hold) the engine's."""
 
 AFTER_THE_FIRST_FRAME = {
     "app/tui.py": {f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "palette_screen")},
-    "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "setup")},
+    "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")},
     "app/screens/prompt_desk.py": {
         f"oi_tui.app.screens.{name}" for name in ("clipboard", "confirm", "external_editor")
     },

@@ -16,6 +16,7 @@ from oi_tui.app.engine.core.verbs import (
     AnyVerb,
     Clear,
     Detach,
+    FindInstructions,
     FindKernels,
     FindModels,
     Pause,
@@ -153,6 +154,10 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "rule", "A rule for this session", "Until the session is left: /rule allow Shell(git log *)", slash="rule",
         argument="allow|ask|deny RULE", verb=_add_rule, choices=lambda: _RULES,
+    ),
+    Command(
+        "instructions", "Instructions", "What the model reads before your first prompt, and from where; edit yours",
+        slash="instructions", verb=lambda _: FindInstructions(),
     ),
     Command(
         "restart", "Restart the kernels", "New kernels: variables are lost, the conversation stays", slash="restart",

@@ -11,17 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import StoreError
-from oi_tui.app.engine.core.protocol import (
-    PROTOCOL_VERSION,
-    Attach,
-    Hello,
-    ProtocolError,
-    Reply,
-    Standing,
-    WorkState,
-    decode_reply,
-    encode_message,
-)
+from oi_tui.app.engine.core.protocol import PROTOCOL_VERSION, Attach, Hello, Reply, Standing, WorkState
+from oi_tui.app.engine.core.protocol_lines import ProtocolError, decode_reply, encode_message
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.engine_sockets import PATIENCE, connect_engine, engine_sockets, peer_of, socket_session
 from oi_tui.app.frontend.client import CLOSE_TIMEOUT, LINE_LIMIT, StreamClient

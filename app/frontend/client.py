@@ -18,18 +18,8 @@ from pathlib import Path
 from typing import Protocol
 
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.protocol import (
-    PROTOCOL_VERSION,
-    Configure,
-    Detached,
-    Failed,
-    Hello,
-    ProtocolError,
-    Reply,
-    decode_reply,
-    encode_message,
-    fatal_reply,
-)
+from oi_tui.app.engine.core.protocol import PROTOCOL_VERSION, Configure, Detached, Failed, Hello, Reply, fatal_reply
+from oi_tui.app.engine.core.protocol_lines import ProtocolError, decode_reply, encode_message
 from oi_tui.app.engine.core.verbs import AnyVerb, Close, Detach
 
 LINE_LIMIT = 256 * 1024 * 1024

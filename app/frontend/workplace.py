@@ -17,15 +17,14 @@ from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import SandboxMode
 from oi_tui.app.engine.trust.folder_decisions import FolderDecision, FolderDecisions
+from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests, has_folder_content
 from oi_tui.app.engine.trust.folder_settings import (
-    FolderDigests,
     apply_folder_settings,
-    folder_digests,
-    has_folder_content,
     read_folder_settings,
     stricter_sandbox,
     untrusted_settings,
 )
+from oi_tui.app.engine.trust.instruction_files import find_instruction_files
 
 FolderChoice = Literal["trust", "look", "open"]
 """Trust it; read-only; trust it and use no sandbox."""
@@ -119,21 +118,28 @@ class Workplace:
             mode = stricter_sandbox(mode, decision.sandbox) if self.mode_said else decision.sandbox
         settings = replace(given, sandbox=replace(given.sandbox, mode=mode))
         settings = apply_folder_settings(settings, read_folder_settings(self.folder))
-        return replace(self._given, settings=settings, trusted=not self._changed, rules=decision.rules)
+        return replace(
+            self._given,
+            settings=settings,
+            trusted=not self._changed,
+            rules=decision.rules,
+            instructions=decision.instructions,
+        )
 
     def remarks(self) -> list[str]:
         """What somebody who was not asked has to know: one line each, for a front end without a screen."""
         decision, where = self.decision, self.folder
         mode = self.settings.sandbox.mode
         said: list[str] = []
+        left_out = " and its instructions are not used" if find_instruction_files(where) else ""
         if self.is_above_home and mode == "workspace-write":
             said.append(f"{where} contains your home folder: code could change nearly all your files.")
         if decision is None and has_folder_content(where):
-            said.append(f"{where} is not trusted: its rules can only forbid. “oi-tui trust” trusts it.")
+            said.append(f"{where} is not trusted: its rules can only forbid{left_out}. “oi-tui trust” trusts it.")
         elif decision is not None and not decision.trusted:
             said.append(f"{where} is read-only: code writes nothing and needs approval. See “oi-tui trust”.")
         if self.change:
-            said.append(f"{self.change} Until you look, its rules can only forbid: “oi-tui trust”.")
+            said.append(f"{self.change} Until you look, its rules can only forbid{left_out}: “oi-tui trust”.")
         if mode != "danger-full-access" and self.settings.sandbox.rung == "lock":
             said.append(f"The weaker lock, as you chose: it {LOCK}.")
         if decision is not None and mode == decision.sandbox == "danger-full-access" and not self.mode_said:

@@ -27,6 +27,7 @@ from oi_tui.app.engine.core.protocol import (
     Detached,
     DraftKept,
     Failed,
+    InstructionsFound,
     KernelsFound,
     ModelsFound,
     NamesFound,
@@ -284,6 +285,10 @@ class ChatScreen(Screen[None]):
                 self.leaving.follow(reply)
             case KernelsFound():
                 self.parts.kernels.show(reply)
+            case InstructionsFound():
+                from oi_tui.app.screens.instructions_screen import show_instructions  # seldom seen
+
+                show_instructions(self.app, reply, self.bridge, self.settings, self.palette)
             case _ if self._setup is not None and self._setup.is_attached:
                 self._setup.show(reply)
             case ModelsFound():

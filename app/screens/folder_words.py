@@ -9,6 +9,7 @@ from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent
 from oi_tui.app.engine.trust.folder_settings import stricter_sandbox
+from oi_tui.app.engine.trust.instruction_files import files_in_words
 from oi_tui.app.frontend.workplace import LOCK, FolderChoice, Workplace
 from oi_tui.widgets.lettering import lettering
 
@@ -111,14 +112,15 @@ def findings(brought: FolderContent | None) -> Content:
         lines.append(lettering((f"{INDENT}Until this is fixed, folder settings are ignored.", "$dim")))
     allowed = [rule for rule in brought.rules if rule.verdict == "allow"]
     stricter = [rule for rule in brought.rules if rule.verdict != "allow"]
-    wishes = list(brought.wishes.items())
-    if allowed or stricter or wishes:
+    wishes, reads = list(brought.wishes.items()), list(files_in_words(brought.instructions))
+    if allowed or stricter or wishes or reads:
         lines.append(lettering("If you trust it, this applies here:"))
     lines += [_line("runs without asking", rule.text, style="$warning") for rule in allowed]
     lines += [_line("denied" if rule.verdict == "deny" else "always asks", rule.text) for rule in stricter]
     lines += [_line("set", f"{name} = {value}") for name, value in wishes]
+    lines += [_line("the model reads", text) for text in reads]
     if not lines:
-        lines.append(lettering("This folder has no oi-tui rules or settings."))
+        lines.append(lettering("This folder has no rules, settings or instructions for oi-tui."))
     if brought.environment and not brought.wrong:
         text = visible_text(brought.environment).text
         lines.append(
@@ -131,7 +133,7 @@ def findings(brought: FolderContent | None) -> Content:
 
 
 def _brings(brought: FolderContent) -> bool:
-    return bool(brought.rules) or any(True for _ in brought.wishes.items())
+    return bool(brought.rules) or bool(brought.instructions) or any(True for _ in brought.wishes.items())
 
 
 def _line(what: str, text: str, style: str = "$text") -> Content:
@@ -144,7 +146,7 @@ def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -
     usable = found is not None and not found.brought.wrong
     works = found is not None and found.writing.works
     looks = found is None or found.reading.works
-    counts = "; its own rules apply" if found is not None and _brings(found.brought) else ""
+    counts = "; the list above applies" if found is not None and _brings(found.brought) else ""
     mode = place.requested_settings.sandbox.mode
     open_already = place.mode_said and mode == "danger-full-access"
     trusted = {

@@ -21,7 +21,7 @@ from oi_tui.app.screens.clipboard import copy
 from oi_tui.app.screens.external_editor import EditorFailed, view_in_editor
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.search import Search
@@ -107,12 +107,16 @@ class ViewerScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """The keys go to what is shown."""
-        self.query_one(KeyRow).labels = (
+        self.query_one(KeyRow).labels = self.row_of_keys()
+        self._body.focus()
+
+    def row_of_keys(self) -> tuple[KeyLabel, ...]:
+        """What the last row says."""
+        return (
             *key_labels(self, "/", "n"),
             *(key_labels(self._body) if isinstance(self._body, TextPane) else ()),
             *key_labels(self, "y", "s", "e", "esc"),
         )
-        self._body.focus()
 
     def on_unmount(self) -> None:
         """The file is given back."""

@@ -7,7 +7,8 @@ import click
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.folder_decisions import known_folders
-from oi_tui.app.engine.trust.folder_settings import folder_digests, read_folder_settings
+from oi_tui.app.engine.trust.folder_digests import folder_digests
+from oi_tui.app.engine.trust.folder_settings import read_folder_settings
 from oi_tui.app.terminal.echo import echo
 
 
@@ -51,9 +52,12 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
 
 def _show_what_counts(place: Path) -> None:
     """SettingsError if it cannot be relied on: it is not trusted then."""
+    from oi_tui.app.engine.trust.instruction_files import files_in_words, find_instruction_files
     from oi_tui.app.engine.trust.rule_files import project_rules
 
     for rule in project_rules(place, trusted=True):
         echo(f"  {rule.verdict}  {visible_text(rule.text).text}")
     for name, value in read_folder_settings(place).items():
         echo(f"  {name} = {value}")
+    for text in files_in_words(find_instruction_files(place)):
+        echo(f"  the model reads  {visible_text(text).text}")

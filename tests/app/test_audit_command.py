@@ -22,6 +22,7 @@ from oi_tui.app.engine.log.audit.records import (
     FilesWereLeft,
     InputWasAnswered,
     InputWasAsked,
+    InstructionsWere,
     KernelBegan,
     KernelWasStopped,
     LinesWereLost,
@@ -71,6 +72,8 @@ IN_WORDS: dict[str, AnyRecord] = {
     "the session was opened again · /work · no sandbox · approval: ask · m": SessionBegan(
         surroundings=Surroundings(cwd="/work", sandbox="danger-full-access"), model="m", approval="ask", resumed=True
     ),
+    "instructions of the person: those of the settings": InstructionsWere(),
+    f"instructions of the person: {SHORT}": InstructionsWere(sha256=SHA256),
     "settings: approval auto · m": SettingsWere(model="m", approval="auto"),
     f"python 2 runs {SHORT} · sandbox workspace-write, network none, self-test passed": BEGAN,
     f"{SHORT} ended: error after 1.50 s · ValueError · exit code 1 · 12,000 characters of output · 9 more dropped": (

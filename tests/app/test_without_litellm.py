@@ -67,7 +67,6 @@ def test_every_module_is_imported_there_and_nothing_of_litellms_can_be(lean: Lea
         "tokenizers",
         "huggingface-hub",
         "pydantic",
-        "jinja2",
         "boto3",
     }
     assert left_out <= lean.missing

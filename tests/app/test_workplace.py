@@ -12,7 +12,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, SandboxSection, Settings
 from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
-from oi_tui.app.engine.trust.folder_settings import folder_digests
+from oi_tui.app.engine.trust.folder_digests import folder_digests
 from oi_tui.app.frontend.workplace import Workplace
 
 Place = Callable[..., Workplace]

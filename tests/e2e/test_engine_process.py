@@ -22,17 +22,8 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     TurnEnded,
 )
-from oi_tui.app.engine.core.protocol import (
-    PROTOCOL_VERSION,
-    Batch,
-    Configure,
-    Failed,
-    Hello,
-    Reply,
-    Request,
-    decode_reply,
-    encode_message,
-)
+from oi_tui.app.engine.core.protocol import PROTOCOL_VERSION, Batch, Configure, Failed, Hello, Reply, Request
+from oi_tui.app.engine.core.protocol_lines import decode_reply, encode_message
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Leave, Open, Submit
 from oi_tui.app.engine.log.audit.verify import verify_folder

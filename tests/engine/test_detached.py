@@ -24,7 +24,8 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.protocol import Batch, Configure, Detached, DraftKept, Failed, Hello, encode_message
+from oi_tui.app.engine.core.protocol import Batch, Configure, Detached, DraftKept, Failed, Hello
+from oi_tui.app.engine.core.protocol_lines import encode_message
 from oi_tui.app.engine.core.settings import DetachSection, LoopSection, ModelSection, Settings, survives_hangup
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Close, Decide, Detach, KeepDraft, Open, Submit

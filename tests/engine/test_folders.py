@@ -10,7 +10,7 @@ import pytest
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.owned_file import read_owned_file
 from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
-from oi_tui.app.engine.trust.folder_settings import folder_digests
+from oi_tui.app.engine.trust.folder_digests import folder_digests
 
 
 @pytest.fixture

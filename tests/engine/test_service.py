@@ -43,9 +43,8 @@ from oi_tui.app.engine.core.protocol import (
     PromptsQueued,
     Reply,
     SandboxFailed,
-    decode_reply,
-    encode_message,
 )
+from oi_tui.app.engine.core.protocol_lines import decode_reply, encode_message
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (

@@ -23,7 +23,8 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.protocol import Configure, decode_request
+from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.protocol_lines import decode_request
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (

@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.events import ActiveLineChanged, AnyEvent, OutputTailMoved
-from oi_tui.app.engine.core.protocol import Batch, decode_reply, encode_message
+from oi_tui.app.engine.core.protocol import Batch
+from oi_tui.app.engine.core.protocol_lines import decode_reply, encode_message
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from support.runs import collect, events_of, make_jupyter_run

@@ -17,7 +17,7 @@ from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.sandbox.gaps import OPEN_SOCKETS
 from oi_tui.app.engine.trust.folder_check import FolderCheck, read_folder
 from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
-from oi_tui.app.engine.trust.folder_settings import folder_digests
+from oi_tui.app.engine.trust.folder_digests import folder_digests
 from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.folder import FolderScreen
 from oi_tui.widgets.keyrow import KeyRow
@@ -274,13 +274,15 @@ async def test_U11_what_cannot_be_relied_on_cannot_be_trusted(play: Play, place:
 
 async def test_U9_every_rule_that_allows_is_shown_as_it_is(play: Play, place: Place, data: Path) -> None:
     bring(data, 'allow = ["Shell(git [bold]x[/b] \\u202elog x)"]', "[loop]\nmax_steps = 3\n")
-    (data / "AGENTS.md").write_text("")
+    (data / "CLAUDE.md").write_text("")
+    (data / "AGENTS.md").write_text("Use polars.\u202e")
     async with play((120, 30)) as stage:
         await shown(stage, place())
         text = stage.seen
         assert "Shell(git [bold]x[/b] <U+202E>log x)" in text
         assert "loop.max_steps = 3" in text
-        assert "not read by oi-tui: AGENTS.md" in text
+        assert "not read by oi-tui: CLAUDE.md" in text
+        assert "AGENTS.md, 12 characters" in text
 
 
 async def test_what_is_longer_than_its_room_can_be_read_and_the_choices_stay(
@@ -479,7 +481,7 @@ async def test_the_first_start_in_a_folder_looks_like_its_picture(
 ) -> None:
     if state == "rules":
         bring(data, config="[loop]\nmax_steps = 5\n")
-        (data / "AGENTS.md").write_text("")
+        (data / "AGENTS.md").write_text("Use polars.\n" * 9_000)
         (data / ".env").write_text("")
     if state == "changed":
         bring(data, "allow = []")

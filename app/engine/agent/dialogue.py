@@ -12,7 +12,8 @@ from oi_tui.app.engine.agent.budget import Budget, BudgetNotice
 from oi_tui.app.engine.agent.failure_notice import failure_notice
 from oi_tui.app.engine.agent.halt import Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
-from oi_tui.app.engine.agent.prompt import Conversation, system_prompt
+from oi_tui.app.engine.agent.instructions import Instructions
+from oi_tui.app.engine.agent.prompt import Conversation
 from oi_tui.app.engine.agent.request_log import logged_answer
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
@@ -24,7 +25,6 @@ from oi_tui.app.engine.core.events import Emit, NoticeAdded, StepStarted
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.kernels.base import KernelSource
-from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 
@@ -43,7 +43,7 @@ class Dialogue:
         halt: Halt,
         emit: Emit,
         settings: LoopSection,
-        redactor: Redactor,
+        instructions: Instructions,
         ready: Callable[[], Coroutine[Any, Any, object]] | None,
     ) -> None:
         """`ready` is awaited before each request: the model may still be opening."""
@@ -51,8 +51,8 @@ class Dialogue:
         self._choices, self._budget = choices, budget
         self._kernels, self._runners = kernels, runners
         self._plugins, self._halt, self._emit = plugins, halt, emit
-        self._conversation = Conversation(redactor, settings.output_to_model)
-        self._ready = ready
+        self._conversation = Conversation(instructions.redactor, settings.output_to_model)
+        self._instructions, self._ready = instructions, ready
 
     async def ask(self, step: int) -> Sequence[str]:
         """Ask the model; returns the ids of the actions it proposes, none if it must be asked again.
@@ -115,7 +115,7 @@ class Dialogue:
     async def _request(self, *, images: bool) -> ChatRequest | None:
         """What the model is sent next; None if the person stopped the turn meanwhile."""
         blocks, languages = tuple(self._transcript.blocks), self._kernels.languages
-        system = system_prompt(languages, self._transcript.cwd or "the current folder", self._kernels.surroundings)
+        system = self._instructions.message()
         # A thread: in a resumed session, every block is searched for secrets, which can take seconds.
         self._conversation.insist = self._choices.complete
         build = partial(self._conversation.messages, blocks, system=system, images=images)

@@ -19,6 +19,7 @@ from oi_tui.app.engine.agent.execution import Execution, Seal, no_seal
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
+from oi_tui.app.engine.agent.instructions import Instructions
 from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import install_note, run_hints
 from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
@@ -41,6 +42,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.instructions import NO_INSTRUCTIONS, InstructionSources
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Language, Level
@@ -77,6 +79,7 @@ class Session:
         find_written: FindWritten | None = None,
         time_limit: float = 0.0,
         steers: Steers = no_steers,
+        instructions: InstructionSources = NO_INSTRUCTIONS,
         forked_from: "Session | None" = None,
     ) -> None:
         """A run may take `time_limit` seconds, 0 is no limit; the user may give one run another. `steers` takes the
@@ -84,8 +87,7 @@ class Session:
         may still be opening. `forked_from` was in these kernels before: their known state, its strictness, budget and
         late output continue here; its grants do not."""
         self.kernels = kernels
-        self._runners = Runners(kernels, tools or Toolbox())
-        self.settings = settings
+        self._runners, self.settings = Runners(kernels, tools or Toolbox()), settings
         self.transcript = transcript if transcript is not None else Transcript()
         self._inherited = 0 if kernels.started_kernels() else len(self.transcript.blocks)
         """Blocks whose code, if it ran, ran in kernels that are gone."""
@@ -106,11 +108,11 @@ class Session:
         self.emit = self.emitter.emit
         self.choices = SessionChoices(model, self.decisions, self.budget, self.emit, complete=settings.complete)
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
-        self._clock, self._seal = clock, seal
-        self._find_written, self._time_limit = find_written, time_limit
+        self._clock, self._seal, self._time_limit = clock, seal, time_limit
         self.steering = Steering(steers, self.transcript, self.decisions, self.emit)
-        self._guard = RepeatGuard(settings.max_repeats)
+        self._guard, self._find_written = RepeatGuard(settings.max_repeats), find_written
         self._syntax, self._halt = SyntaxCheck(), Halt()
+        self.instructions = Instructions(instructions, self.transcript, kernels, redactor or Redactor(), self.emit)
         self._dialogue = Dialogue(
             self.transcript,
             choices=self.choices,
@@ -121,7 +123,7 @@ class Session:
             halt=self._halt,
             emit=self.emit,
             settings=settings,
-            redactor=redactor or Redactor(),
+            instructions=self.instructions,
             ready=ready,
         )
         self._execution: Execution | None = None

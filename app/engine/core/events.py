@@ -23,9 +23,9 @@ Order within one session (brackets: may be absent, star: any number):
 To rebuild the state of a kernel, runs that are on record are repeated between turns: for each block `RerunStarted`
 ( InputRequested InputAnswered )* `RerunFinished`; what comes out is compared with the record and does not replace it.
 
-`NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged` may stand anywhere. The actions
-(code and calls) of a step are decided and run in the order in which they were finished, one at a time. Late output (a
-thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
+`NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged`, `InstructionsChanged` may stand anywhere. The
+actions (code and calls) of a step are decided and run in the order in which they were finished, one at a time. Late
+output (a thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
 
 Deltas (`ProseGrew`, `ThoughtGrew`, `CodeGrew`, `CallGrew`, `OutputAdded` of a stream, `ActiveLineChanged`,
 `ProgressReported`) may be coalesced on the way to a front end, and of several `OutputTailMoved` of one stream only the
@@ -426,6 +426,13 @@ class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):
     """Whether the loop insists until the model says that the task is done."""
 
 
+class InstructionsChanged(Event, frozen=True, kw_only=True, tag=True):
+    """The person has other instructions for the model of this session from the next step on."""
+
+    text: str | None = None
+    """As they were written, which may be a template; None those of the settings again."""
+
+
 class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):
     """The program has something to say that belongs in the transcript."""
 
@@ -490,6 +497,7 @@ AnyEvent = (
     | RerunFinished
     | KernelChanged
     | SettingsChanged
+    | InstructionsChanged
     | NoticeAdded
     | ConversationCleared
     | TurnEnded

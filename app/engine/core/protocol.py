@@ -6,15 +6,12 @@ answers that are not part of a session (models, downloads, variables, the list o
 may be open in one engine: verbs and replies about one say which. See README.md of the engine.
 """
 
-from functools import cache
 from typing import Any, Literal
 
-import msgspec
-
 from oi_tui.app.engine.core.blocks import Block
-from oi_tui.app.engine.core.encoding import as_json
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.instructions import InstructionPart
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, SessionRecord
 from oi_tui.app.engine.core.settings import Settings
@@ -54,6 +51,10 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
     """Whether the person trusts the folder: rules in it that allow count then."""
     rules: str = ""
     """Digest of the rules in it that the person looked at (see `project.Seen`): others do not allow anything."""
+    instructions: str = ""
+    """The same of its instructions to the model: others are not used."""
+    profile: str = ""
+    """Name of the profile that the settings come from, "" if none."""
     can_ask: bool = True
     """Whether somebody can decide; if not, code that needs approval is refused."""
     outlives: bool = False
@@ -146,6 +147,18 @@ class KernelsFound(SessionReply, frozen=True, kw_only=True, tag=True):
     choices: tuple[KernelChoice, ...] = ()
     why: str = ""
     """Why there are none."""
+
+
+class InstructionsFound(SessionReply, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindInstructions`: the system message of the next request, as it leaves."""
+
+    parts: tuple[InstructionPart, ...]
+    remarks: tuple[str, ...] = ()
+    """What is not used that somebody might expect, and why; one sentence each."""
+    own: str = ""
+    """The person's own instructions as they were written, to be changed."""
+    edited: bool = False
+    """Whether those are of this session, in the place of those of the settings."""
 
 
 class FetchProgressed(SessionReply, frozen=True, kw_only=True, tag=True):
@@ -333,6 +346,7 @@ Reply = (
     | LastBlocks
     | ModelsFound
     | KernelsFound
+    | InstructionsFound
     | FetchProgressed
     | FetchEnded
     | VariablesFound
@@ -358,43 +372,16 @@ AboutModels = ModelsFound | FetchProgressed | FetchEnded
 
 AboutPrompts = PromptsFound | PromptsQueued | DraftKept | NamesFound
 
-ViewReply = AboutModels | AboutSessions | VariablesFound | VariableSeen | AboutPrompts | KernelsFound | Detached
+ViewReply = (
+    AboutModels
+    | AboutSessions
+    | VariablesFound
+    | VariableSeen
+    | AboutPrompts
+    | KernelsFound
+    | InstructionsFound
+    | Detached
+)
 """What a screen shows that is no part of a session."""
 
 Request = Hello | Configure | Attach | AnyVerb
-
-
-@cache
-def _requests() -> msgspec.json.Decoder[Request]:
-    """Made when the first line comes: it takes some milliseconds, and a screen shows itself before."""
-    return msgspec.json.Decoder(Request)
-
-
-@cache
-def _replies() -> msgspec.json.Decoder[Reply]:
-    return msgspec.json.Decoder(Reply)
-
-
-class ProtocolError(Exception):
-    """A line that is not of this protocol."""
-
-
-def encode_message(message: Request | Reply) -> bytes:
-    """One line, newline included."""
-    return as_json(message) + b"\n"
-
-
-def decode_request(line: bytes) -> Request:
-    """What a front end sent; ProtocolError if it is not one of ours."""
-    try:
-        return _requests().decode(line)
-    except msgspec.DecodeError as error:
-        raise ProtocolError(str(error)) from error
-
-
-def decode_reply(line: bytes) -> Reply:
-    """What the engine sent; ProtocolError if it is not one of ours."""
-    try:
-        return _replies().decode(line)
-    except msgspec.DecodeError as error:
-        raise ProtocolError(str(error)) from error

@@ -50,6 +50,17 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Ask the model for a title of the session after the first turn (never a built-in one: it is slow)."""
 
 
+class InstructionsSection(SettingsSection, frozen=True, kw_only=True):
+    """What the model reads before your first prompt, beside what oi-tui says itself."""
+
+    text: str = ""
+    """Your own instructions to the model. They can be a template: `{{current_date}}`, `{{cwd}}`, `{{os}}`."""
+    file: str = ""
+    """A file with more of them, which come first. A relative path begins at the folder of `settings.toml`."""
+    variables: Mapping[str, str | int | float | bool | tuple[str, ...]] = {}
+    """Variables of your own for the template: `variables = { team = "data", tools = ["git", "dvc"] }`."""
+
+
 class LoopSection(SettingsSection, frozen=True, kw_only=True):
     """When code is run and when a turn ends."""
 
@@ -207,6 +218,7 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     """All settings of the program, section by section."""
 
     model: ModelSection = ModelSection()
+    instructions: InstructionsSection = InstructionsSection()
     loop: LoopSection = LoopSection()
     kernel: KernelSection = KernelSection()
     sandbox: SandboxSection = SandboxSection()

@@ -206,6 +206,17 @@ class SetBudget(SessionVerb, frozen=True, kw_only=True, tag=True):
     max_tokens: int | None = None
 
 
+class UseInstructions(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Other instructions of the person's own, for this session and from the next step on; None those of the settings.
+    A template that is wrong changes nothing, and is answered with `Failed`."""
+
+    text: str | None = None
+
+
+class FindInstructions(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """What the model reads before the first prompt, and where it comes from; answered with `InstructionsFound`."""
+
+
 class FindModels(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Look for keys, local servers and embedded models; answered with `ModelsFound`."""
 
@@ -313,6 +324,8 @@ WorkVerb = (
     | SetComplete
     | Pause
     | AddRule
+    | UseInstructions
+    | FindInstructions
     | FindKernels
     | FindModels
     | FetchModel

@@ -9,6 +9,7 @@ from oi_tui.app.engine.core.errors import KernelError, OiTuiError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice, KernelMove
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
+from oi_tui.app.engine.environments.machine import machine_in_words
 from oi_tui.app.engine.kernels.base import Kernel, RejoinableKernel, ServerFile
 from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.installing import InstallRunner, installer
@@ -71,7 +72,9 @@ class Kernels:
             others = ", ".join(self._there.languages)
             return f"{where} There run too: {others}." if others else where
         sandbox = "" if launch.sandbox is None else launch.sandbox.tell_model()
-        return sandbox if launch.small_model() else f"{sandbox} {launch.python.tell_model()}".strip()
+        if launch.small_model():
+            return sandbox
+        return f"{sandbox} The system is {machine_in_words()}. {launch.python.tell_model()}".strip()
 
     @property
     def _server(self) -> KnownServer | None:

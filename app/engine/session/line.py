@@ -5,16 +5,8 @@ import contextlib
 import logging
 import socket
 
-from oi_tui.app.engine.core.protocol import (
-    PROTOCOL_VERSION,
-    Failed,
-    Hello,
-    ProtocolError,
-    Reply,
-    Request,
-    decode_request,
-    encode_message,
-)
+from oi_tui.app.engine.core.protocol import PROTOCOL_VERSION, Failed, Hello, Reply, Request
+from oi_tui.app.engine.core.protocol_lines import ProtocolError, decode_request, encode_message
 
 LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of the longest line that is read (a picture in base64 is one line)."""

@@ -7,7 +7,8 @@ import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from oi_tui.app.engine.core.protocol import Attach, ProtocolError, Standing
+from oi_tui.app.engine.core.protocol import Attach, Standing
+from oi_tui.app.engine.core.protocol_lines import ProtocolError
 from oi_tui.app.engine.files.engine_sockets import PATIENCE, is_own, listen_for, peer_of
 from oi_tui.app.engine.session.line import LINE_LIMIT, Line
 

@@ -29,6 +29,7 @@ from oi_tui.app.engine.core.verbs import (
     CompleteCode,
     Decide,
     FetchModel,
+    FindInstructions,
     FindKernels,
     FindModels,
     Inspect,
@@ -46,6 +47,7 @@ from oi_tui.app.engine.core.verbs import (
     SetBudget,
     SetComplete,
     Submit,
+    UseInstructions,
     UseKernel,
     UseModel,
     Withdraw,
@@ -120,6 +122,7 @@ class OpenSession:
             find_written=services.find_written,
             steers=self._take_steers,
             time_limit=services.setup.settings.kernel.time_limit or 0.0,
+            instructions=services.instructions,
             forked_from=None if forked_from is None else forked_from.session,
         )
         self._outbox = Outbox(self.send)
@@ -201,17 +204,8 @@ class OpenSession:
                 await self._outbox.flush()  # what was found while it ended, for instance by the last look at the folder
                 if error is not None:
                     await self.send(failure_reply(error))
-        self._drop_if_empty()
-
-    def _drop_if_empty(self) -> None:
-        """Nobody looks for a session in which nothing was said or run; a fork of another one is kept."""
-        if self._store is None or self._resumed or self._used:
-            return
-        try:
-            if self._store.record(self.id).parent_id is None:
-                self._store.remove(self.id)
-        except StoreError as error:
-            _log.info("an empty session stays: %s", error)
+        if not self._resumed and not self._used:
+            self._services.drop_empty(self.id)
 
     @property
     def has_run_code(self) -> bool:
@@ -256,6 +250,10 @@ class OpenSession:
             case SetBudget():
                 session.choices.set_budget(verb)
                 session.notice("info", session.budget.describe(session.transcript.usage))
+            case UseInstructions():
+                session.instructions.use(verb.text)
+            case FindInstructions():
+                self._outbox.put(session.instructions.describe())
             case FindKernels():
                 self.kernel_switch.find(verb.server)
             case FindModels():

@@ -1,11 +1,14 @@
 """What all sessions of an engine share, as one value; and what each is given of its own: its kernels."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.instructions import NO_INSTRUCTIONS, InstructionSources
 from oi_tui.app.engine.core.outputs import WrittenFiles
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks, registered_tools
@@ -21,6 +24,8 @@ from oi_tui.app.engine.session.library import Library
 from oi_tui.app.engine.session.model_switch import ModelSource, Servers
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.tools.tool import Tool
+
+_log = logging.getLogger(__name__)
 
 Trial = Callable[[], Awaitable[Availability]]
 
@@ -69,6 +74,8 @@ class Services:
     find_written: Callable[[float], WrittenFiles | None] | None = None
     """Files of the folder that changed since a moment (Unix time), for a thread; None where nobody looks."""
     hooks: Hooks = NO_PLUGINS
+    instructions: InstructionSources = NO_INSTRUCTIONS
+    """What the model reads beside the program's own words."""
     spill_dir: Path | None = None
     """Where long outputs of tools are kept, as those of kernels are; None where they are not."""
     trial: Trial | None = None
@@ -99,3 +106,11 @@ class Services:
     def servers(self) -> Servers:
         """Where models are, and the keys that were given for each place."""
         return Servers(self.models, self.setup.settings.model, self.setup.api_key, self.store)
+
+    def drop_empty(self, session_id: str) -> None:
+        """Nobody looks for a session in which nothing was said or run; a fork of another one is kept."""
+        try:
+            if self.store is not None and self.store.record(session_id).parent_id is None:
+                self.store.remove(session_id)
+        except StoreError as error:
+            _log.info("an empty session stays: %s", error)

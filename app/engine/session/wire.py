@@ -17,13 +17,12 @@ from oi_tui.app.engine.core.protocol import (
     Detached,
     Failed,
     Hello,
-    ProtocolError,
     Reply,
     Standing,
-    decode_request,
     failure_reply,
     fatal_reply,
 )
+from oi_tui.app.engine.core.protocol_lines import ProtocolError, decode_request
 from oi_tui.app.engine.core.verbs import Close, Detach, Open
 from oi_tui.app.engine.session.catching_up import has_content
 from oi_tui.app.engine.session.engine import Engine

@@ -39,6 +39,7 @@ from oi_tui.app.engine.core.events import (
     FilesWritten,
     InputAnswered,
     InputRequested,
+    InstructionsChanged,
     KernelChanged,
     NoticeAdded,
     OutputAdded,
@@ -106,6 +107,8 @@ class Transcript:
         self.complete = False
         self.ended: StopReason | None = None
         """How the last turn ended, None while one is open and where none was."""
+        self.instructions: str | None = None
+        """The person's own of this session, None those of the settings."""
         self.session_id = ""
         self.cwd = ""
         self.turn_open = False
@@ -269,6 +272,9 @@ class Transcript:
                 self.model, self.approval = event.model, event.approval
                 self.context_window, self.api_base = event.context_window, event.api_base
                 self.max_cost, self.max_tokens, self.complete = event.max_cost, event.max_tokens, event.complete
+                return ()
+            case InstructionsChanged():
+                self.instructions = event.text
                 return ()
             case NoticeAdded():
                 said = msgspec.structs.asdict(event)

@@ -17,11 +17,13 @@ from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.policy.rules import Rule
 from oi_tui.app.engine.sandbox.availability import Availability, look
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
-from oi_tui.app.engine.trust.folder_settings import FolderDigests, FolderSettings, folder_digests, read_folder_settings
+from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests
+from oi_tui.app.engine.trust.folder_settings import FolderSettings, read_folder_settings
+from oi_tui.app.engine.trust.instruction_files import InstructionFile, find_instruction_files
 from oi_tui.app.engine.trust.rule_files import project_rules
 
 OF_OTHERS = (
-    *("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules", ".cursor", ".claude", ".codex", ".mcp.json"),
+    *("CLAUDE.md", "GEMINI.md", ".cursorrules", ".cursor", ".claude", ".codex", ".mcp.json"),
     *(".env", ".envrc", ".vscode", ".devcontainer", ".git/hooks"),
 )
 """What other programs obey in a folder. We read none of it, and say so where we find it."""
@@ -32,6 +34,8 @@ class FolderContent(NamedTuple):
 
     rules: tuple[Rule, ...] = ()
     wishes: FolderSettings = FolderSettings()
+    instructions: tuple[InstructionFile, ...] = ()
+    """What the model would read, the nearest last; of the folders above too."""
     others: tuple[str, ...] = ()
     """Names of what is there and not read by us."""
     wrong: str = ""
@@ -76,7 +80,8 @@ def read_folder(folder: Path) -> FolderContent:
         rules, wishes = project_rules(folder, trusted=True), read_folder_settings(folder)
     except OiTuiError as error:
         return FolderContent(others=others, wrong=error.title)
-    return FolderContent(rules, wishes, others, environment=_brought_environment(folder), seen=seen)
+    instructions = find_instruction_files(folder.resolve())
+    return FolderContent(rules, wishes, instructions, others, environment=_brought_environment(folder), seen=seen)
 
 
 def _brought_environment(folder: Path) -> str:

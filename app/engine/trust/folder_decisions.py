@@ -7,6 +7,7 @@ Stored in a file of ours that code in a sandbox cannot see.
     decided = "2026-11-22"
     rules = "5f3c..."                  # digest of the .oi/permissions.toml that was looked at; "" where there was none
     settings = ""                      # the same of its .oi/config.toml
+    instructions = ""                  # the same of AGENTS.md and the like, in the folders above it too
 """
 
 import datetime
@@ -22,7 +23,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.values import SandboxMode, Value
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
-from oi_tui.app.engine.trust.folder_settings import FolderDigests, folder_digests, has_folder_content
+from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests, has_folder_content
 
 FOLDERS_FILE = "folders.toml"
 NOTHING = FolderDigests()
@@ -43,13 +44,16 @@ class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What the folder's own rules were then (see `project.Seen`). Decisions of before this was noted have none."""
     settings: str = ""
     """The same of its settings."""
+    instructions: str = ""
+    """The same of its instructions to the model."""
 
     def changed_files(self, folder: Path) -> tuple[str, ...]:
         """Which of its files have changed since they were trusted: `rules`, `settings`."""
         if not self.trusted:
             return ()
-        then, now = FolderDigests(self.rules, self.settings), folder_digests(folder)
-        return tuple(name for name in FolderDigests._fields if getattr(then, name) != getattr(now, name))
+        now = folder_digests(folder)
+        changed = [name for name in FolderDigests._fields if getattr(self, name) != getattr(now, name)]
+        return tuple(name for name in changed if name != "instructions" or now.instructions)  # to have none is harmless
 
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True):
@@ -110,7 +114,7 @@ class FolderDecisions:
         folder brought when the person looked: before that was read, for it may change at any time."""
         today = datetime.datetime.now().astimezone().date().isoformat()
         kept = seen if trusted else NOTHING
-        made = FolderDecision(trusted=trusted, sandbox=sandbox, decided=today, rules=kept.rules, settings=kept.settings)
+        made = FolderDecision(trusted=trusted, sandbox=sandbox, decided=today, **kept._asdict())
         if self.can_remember(folder):
             with file_lock(self._path):
                 self._write(self.all() | {str(folder.resolve()): made})

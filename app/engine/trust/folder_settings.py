@@ -9,7 +9,7 @@ import os
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -67,33 +67,9 @@ class FolderSettings(SettingsSection, frozen=True, kw_only=True):
                     yield f"{section}.{key}", value
 
 
-class FolderDigests(NamedTuple):
-    """What a folder brought along when somebody looked, as digests; "" where there was no such file."""
-
-    rules: str = ""
-    settings: str = ""
-
-
-def folder_digests(folder: Path) -> FolderDigests:
-    """Digests of its rules and settings now. Never raises: the readers of the files report errors."""
-    return FolderDigests(_file_digest(folder / PROJECT / RULES), _file_digest(folder / PROJECT / CONFIG))
-
-
-def _file_digest(path: Path) -> str:
-    try:
-        return digest_of(read_owned_file(path, "file", "", owner=None))
-    except SettingsError:
-        return "unreadable"
-
-
 def digest_of(text: str | None) -> str:
     """SHA-256 of a file's text, "" of a file that is not there."""
     return text_digest(text) if text is not None else ""
-
-
-def has_folder_content(folder: Path) -> bool:
-    """Whether anything in the folder would count if it were trusted. A quick look: nothing is read."""
-    return any(os.path.lexists(folder / PROJECT / name) for name in (RULES, CONFIG))
 
 
 def read_folder_settings(folder: Path) -> FolderSettings:

@@ -9,6 +9,7 @@ from oi_tui.app.engine.log.audit.records import (
     FilesWereLeft,
     InputWasAnswered,
     InputWasAsked,
+    InstructionsWere,
     KernelBegan,
     KernelWasStopped,
     LinesWereLost,
@@ -54,6 +55,8 @@ def in_words(record: AnyRecord) -> str:
             )
         case SettingsWere():
             return _join(f"settings: approval {record.approval}", record.model, record.api_base)
+        case InstructionsWere():
+            return f"instructions of the person: {record.sha256[:SHORT] or 'those of the settings'}"
         case DecisionWasMade():
             return _decision(record)
         case RunBegan():

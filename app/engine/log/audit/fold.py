@@ -20,6 +20,7 @@ from oi_tui.app.engine.core.events import (
     ExecutionStarted,
     InputAnswered,
     InputRequested,
+    InstructionsChanged,
     KernelChanged,
     NoticeAdded,
     OutputAdded,
@@ -41,6 +42,7 @@ from oi_tui.app.engine.log.audit.records import (
     FilesWereLeft,
     InputWasAnswered,
     InputWasAsked,
+    InstructionsWere,
     KernelBegan,
     KernelWasStopped,
     NetworkWasRefused,
@@ -119,6 +121,8 @@ class AuditFold:
                 self._settings, self._approval = settings, event.approval
                 server = self._say(event.api_base)
                 return SettingsWere(model=self._say(event.model), approval=event.approval, api_base=server)
+            case InstructionsChanged():
+                return InstructionsWere(sha256=source_digest(event.text) if event.text is not None else "")
             case ConversationCleared():
                 self._actions.clear()
                 return ConversationWasCleared()

@@ -52,6 +52,13 @@ class SettingsWere(Record, frozen=True, kw_only=True, tag=True):
     api_base: str = ""
 
 
+class InstructionsWere(Record, frozen=True, kw_only=True, tag=True):
+    """The person's own instructions to the model are these from now on."""
+
+    sha256: str = ""
+    """Of their text, "" where they are those of the settings."""
+
+
 class DecisionWasMade(Record, frozen=True, kw_only=True, tag=True):
     """Whether code may run, by whom."""
 
@@ -246,6 +253,7 @@ class SessionLeft(Record, frozen=True, kw_only=True, tag=True):
 AnyRecord = (
     SessionBegan
     | SettingsWere
+    | InstructionsWere
     | DecisionWasMade
     | RunBegan
     | RunWasRefused

@@ -1,0 +1,42 @@
+"""What a folder brings along, as digests: whether it is what the person looked at when they trusted it."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.files.owned_file import read_owned_file
+from oi_tui.app.engine.trust.folder_settings import CONFIG, PROJECT, RULES, digest_of
+from oi_tui.app.engine.trust.instruction_files import (
+    find_instruction_files,
+    has_instruction_file,
+    instructions_digest,
+)
+
+
+class FolderDigests(NamedTuple):
+    """What a folder brought along when somebody looked, as digests; "" where there was no such file."""
+
+    rules: str = ""
+    settings: str = ""
+    instructions: str = ""
+    """Of all of them together, also those in the folders above that belong to its repository."""
+
+
+def folder_digests(folder: Path) -> FolderDigests:
+    """What it brings along now. Never raises: what cannot be relied on is told by those who read it in earnest."""
+    folder = folder.resolve()
+    instructions = instructions_digest(find_instruction_files(folder), folder)
+    return FolderDigests(_file_digest(folder / PROJECT / RULES), _file_digest(folder / PROJECT / CONFIG), instructions)
+
+
+def _file_digest(path: Path) -> str:
+    try:
+        return digest_of(read_owned_file(path, "file", "", owner=None))
+    except SettingsError:
+        return "unreadable"
+
+
+def has_folder_content(folder: Path) -> bool:
+    """Whether anything in the folder would count if it were trusted. A quick look: nothing is read."""
+    return has_instruction_file(folder) or any(os.path.lexists(folder / PROJECT / name) for name in (RULES, CONFIG))
