@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from oi_tui.app.engine.core import settings as settings_module
-from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.settings import Settings, SettingsSection
 from oi_tui.app.screens.key_help import HelpSection, help_sections, usual_tasks
 
 GUIDE = Path(__file__).parents[2] / "app" / "guide"
@@ -58,11 +58,14 @@ def _settings() -> str:
     """One row a key: default and the docstring under the field."""
     lines = ["| section | key | default | |", "|---|---|---|---|"]
     words = _docstrings()
-    for section in Settings.__struct_fields__:
-        value = getattr(Settings(), section)
+    tables = [(section, getattr(Settings(), section)) for section in Settings.__struct_fields__]
+    for section, value in tables:
         for key in value.__struct_fields__:
             default = getattr(value, key)
-            shown = "" if default in (None, "") else f"`{_toml(default)}`"
+            if isinstance(default, SettingsSection):  # a table within the table has rows of its own
+                tables.append((f"{section}.{key}", default))
+                continue
+            shown = "" if default in (None, "", {}) else f"`{_toml(default)}`"
             lines.append(f"| `{section}` | `{key}` | {shown} | {words.get((type(value).__name__, key), '')} |")
     return "\n".join(lines) + "\n"
 

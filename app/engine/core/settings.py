@@ -4,8 +4,9 @@ Reading files, environment and flags into it is `settings_file.py`'s work. Theme
 strings here: the front end judges them.
 """
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -14,6 +15,47 @@ from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode, SandboxM
 
 class SettingsSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of the settings file; an unknown key is an error that names it."""
+
+
+SET_BY_US = frozenset({
+    *("model", "messages", "stream", "stream_options", "tools", "n", "input", "contents", "system"),
+    *("temperature", "max_tokens", "max_completion_tokens", "num_predict", "api_key", "api_base", "base_url"),
+    *("reasoning_effort", "thinking", "top_p", "seed", "headers", "extra_headers", "extra_body"),
+})  # fmt: skip
+"""Names of the body of a request that have a setting of their own, or none at all."""
+
+HEADERS_SET_BY_US = frozenset({
+    *("authorization", "x-api-key", "x-goog-api-key", "proxy-authorization", "host", "connection", "content-type"),
+    *("content-length", "content-encoding", "transfer-encoding", "accept", "accept-encoding", "user-agent", "expect"),
+    *("upgrade", "te", "trailer", "anthropic-version"),
+})  # fmt: skip
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
+
+
+class ModelExtra(SettingsSection, frozen=True, kw_only=True):
+    """Further parameters of each request; a name that oi-tui sets by itself is an error."""
+
+    reasoning_effort: str = ""
+    """How long the model thinks, in the provider's words: `low`, `medium`, `high`."""
+    thinking_budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """Tokens for thinking (Anthropic, Google, OpenRouter)."""
+    top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    seed: int | None = None
+    headers: dict[str, str] = {}
+    """Sent to the server of `model.api_base`, or the provider of `model.name`; `$NAME` is that environment variable."""
+    body: dict[str, Any] = {}
+    """Any other fields of the request."""
+
+    def __post_init__(self) -> None:
+        for name in self.body:
+            if name in SET_BY_US:
+                raise ValueError(f"body.{name} cannot be set: it has a setting of its own, or oi-tui sets it")
+        for name, value in self.headers.items():
+            if name.lower() in HEADERS_SET_BY_US:
+                raise ValueError(f"headers.{name} cannot be set: oi-tui sets it")
+            if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
+                raise ValueError("headers: a name or value has characters in it that no header has")
 
 
 class ModelSection(SettingsSection, frozen=True, kw_only=True):
@@ -46,6 +88,8 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Timeout in seconds without any part of an answer; comments that keep a connection alive are none."""
     answer_timeout: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """Timeout in seconds for a whole answer; 0 is no limit, because reasoning and slow machines take long."""
+    extra: ModelExtra = ModelExtra()
+    """Table `[model.extra]`: further parameters of each request."""
     titles: bool = True
     """Ask the model for a title of the session after the first turn (never a built-in one: it is slow)."""
 

@@ -35,10 +35,18 @@ class Connections:
 
     @asynccontextmanager
     async def post(
-        self, base: str, path: str, body: bytes, key: str | None, *, connect: float, silence: float
+        self,
+        base: str,
+        path: str,
+        body: bytes,
+        key: str | None,
+        *,
+        connect: float,
+        silence: float,
+        further: Mapping[str, str] | None = None,
     ) -> AsyncGenerator["ClientResponse", None]:
         """Send this, and give the answer whose body is not read yet. At most `connect` seconds to reach the server, and
-        `silence` seconds without a byte. Redirects are refused, nothing is unpacked."""
+        `silence` seconds without a byte; `further` headers go along. Redirects are refused, nothing is unpacked."""
         session = await self._session(base, key)
         from aiohttp import (  # heavy
             ClientHttpProxyError,
@@ -48,6 +56,7 @@ class Connections:
         )
 
         headers = {
+            **(further or {}),
             "Content-Type": "application/json",
             "Content-Length": str(len(body)),
             "Accept": "text/event-stream",

@@ -4,16 +4,19 @@ Pure. Where the facts come from: lean_facts.py, litellm_facts.py.
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from oi_tui.app.engine.core.errors import ModelError
-from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.core.settings import ModelExtra, ModelSection
 from oi_tui.app.engine.models.failures import ModelEndpoint
 from oi_tui.app.engine.models.prices import MILLION, Rates, TokenCounts
+from oi_tui.app.engine.models.providers import provider_of
 from oi_tui.app.engine.secrets.environment import is_credential
 
 DUMMY_KEY = "no-key"
@@ -36,6 +39,8 @@ class Facts:
     tells_price: bool
     """Whether what an answer costs will be known."""
     asked: ModelEndpoint
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further headers of each request."""
     rates: Rates | None = None
     """What tokens cost here; None where nobody says, or where LiteLLM is asked instead."""
 
@@ -88,9 +93,46 @@ def require_sendable(key: str | None, asked: ModelEndpoint) -> None:
         raise ModelError("wrong_key", title, hint="Look for a line end or a blank that was copied along with it.")
 
 
-def known_secrets(key: str | None, environ: Mapping[str, str]) -> tuple[str, ...]:
+def section_for(section: ModelSection, name: str, api_base: str) -> ModelSection:
+    """The settings for another model: prices are for the model they name, `extra` for its server or provider."""
+    if section.name not in ("", name):
+        section = replace(section, input_price=None, output_price=None)
+    if section.api_base:
+        same = section.api_base.rstrip("/") == api_base.rstrip("/")
+    else:
+        same = not api_base and provider_of(section.name or name) == provider_of(name)
+    if not same:
+        section = replace(section, extra=ModelExtra())
+    elif not (section.name or section.api_base):  # whose headers they are is not said
+        section = replace(section, extra=replace(section.extra, headers={}))
+    return replace(section, name=name, api_base=api_base)
+
+
+def secret_headers(extra: ModelExtra, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Headers whose value is nobody's business."""
+    for name, value in extra.headers.items():
+        if value.startswith("$"):
+            yield name, environ.get(value[1:], "").strip()
+        elif is_credential(name, value):
+            yield name, value
+
+
+def extra_headers(extra: ModelExtra, environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers of the settings with their variables filled in; ModelError for a variable that is not set."""
+    filled: dict[str, str] = {}
+    for name, value in extra.headers.items():
+        if value.startswith("$"):
+            value = environ.get(value[1:], "").strip()
+            if not value or not (value.isascii() and value.isprintable()):
+                title = f"{extra.headers[name]} of model.extra.headers is not set, or is no header."
+                raise ModelError("bad_request", title, hint="Set it in the environment, and start oi-tui again.")
+        filled[name] = value
+    return filled
+
+
+def known_secrets(key: str | None, environ: Mapping[str, str], headers: Iterable[str] = ()) -> tuple[str, ...]:
     """What no message may contain, longest first: one may be part of another."""
-    values = {value for name, value in environ.items() if is_credential(name, value)} | {key or ""}
+    values = {value for name, value in environ.items() if is_credential(name, value)} | {key or "", *headers}
     telling = (value for value in values if len(value) >= 8 and value != DUMMY_KEY)
     return tuple(sorted(telling, key=len, reverse=True))
 

@@ -48,7 +48,7 @@ async def check_server(
     begun = time.monotonic()
     try:
         async with asyncio.timeout(patience):
-            headers = {"Authorization": f"Bearer {key}"} if key else {}
+            headers = {**facts.headers, **({"Authorization": f"Bearer {key}"} if key else {})}
             async with await open_http(base, headers, environ) as http, http.get(base + path) as answer:
                 status = answer.status
     except SettingsError as error:

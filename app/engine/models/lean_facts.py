@@ -12,12 +12,14 @@ from oi_tui.app.engine.models.facts import (
     Facts,
     decide_switch,
     environment_key,
+    extra_headers,
     is_loopback,
     known_secrets,
     own_rates,
     require_sendable,
 )
 from oi_tui.app.engine.models.failures import ModelEndpoint, no_key
+from oi_tui.app.engine.models.hosted import provider_title
 from oi_tui.app.engine.models.prices import rates_of
 from oi_tui.app.engine.models.providers import ChatProvider, LeanChoice, same_server
 
@@ -43,6 +45,10 @@ def look_up_lean(
         names = ()  # any program listening there would get it
     key = (api_key or "").strip() or environment_key(provider.name, names, environ, url)
     needs_key = not (provider.local or url)
+    headers = extra_headers(section.extra, environ)
+    if section.extra.thinking_budget is not None and provider.name != "openrouter":
+        title = f"{provider_title(provider.name)} takes no model.extra.thinking_budget."
+        raise ModelError("bad_request", title, hint="Set model.extra.reasoning_effort, or a field in model.extra.body.")
     asked = ModelEndpoint(
         model=section.name,
         url=url,
@@ -52,7 +58,7 @@ def look_up_lean(
         content_timeout=section.content_timeout,
         answer_timeout=section.answer_timeout,
         key_names=provider.variables,
-        secrets=known_secrets(key, environ),
+        secrets=known_secrets(key, environ, headers.values()),
     )
     if key is None and needs_key:
         raise no_key(asked)
@@ -69,6 +75,7 @@ def look_up_lean(
         free=costs_nothing,
         tells_price=costs_nothing or rates is not None or provider.reports_cost,
         asked=asked,
+        headers=headers,
         rates=rates,
     )
     return facts, place.base

@@ -84,7 +84,9 @@ class LeanModel(ServedModel):
         timeout = facts.asked.timeout
         sent = msgspec.json.encode(body)
         connect = min(CONNECT_TIMEOUT, timeout)
-        return self._connections.post(self._base, path, sent, facts.api_key, connect=connect, silence=timeout)
+        return self._connections.post(
+            self._base, path, sent, facts.api_key, connect=connect, silence=timeout, further=facts.headers
+        )
 
     def _remember(self, calls: Sequence[str], thoughts: str) -> None:
         if self._choice.provider.wants_reasoning and thoughts:

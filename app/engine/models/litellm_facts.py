@@ -13,6 +13,7 @@ from oi_tui.app.engine.models.facts import (
     Facts,
     decide_switch,
     environment_key,
+    extra_headers,
     is_loopback,
     known_secrets,
     own_rates,
@@ -38,6 +39,7 @@ def look_up(
     costs_nothing = free or (provider in _LOCAL_PROVIDERS and is_loopback(url or "http://localhost"))
     names = _key_names(litellm, model, section.api_base)
     key = api_key or environment_key(provider, names, environ, url)
+    headers = extra_headers(section.extra, environ)
     asked = ModelEndpoint(
         model=section.name,
         url=url,
@@ -47,7 +49,7 @@ def look_up(
         content_timeout=section.content_timeout,
         answer_timeout=section.answer_timeout,
         key_names=names,
-        secrets=known_secrets(key, environ),
+        secrets=known_secrets(key, environ, headers.values()),
     )
     if key is None and names and provider not in _OTHER_LOGINS:
         raise no_key(asked)
@@ -65,6 +67,7 @@ def look_up(
         free=costs_nothing,
         tells_price=costs_nothing or rates is not None or listed,
         asked=asked,
+        headers=headers,
         rates=rates,
     )
 

@@ -11,12 +11,13 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any
 
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, TextDelta, ThoughtDelta
 from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.settings import ModelExtra
 from oi_tui.app.engine.models import messages
 from oi_tui.app.engine.models.answer_bounds import asking, hold_to_bounds
 from oi_tui.app.engine.models.facts import Facts
@@ -39,9 +40,12 @@ class LiteLLMModel(ServedModel):
         """Arguments of LiteLLM's completion."""
         section = self._section
         tools = facts.takes_tools and bool(request.tools)
+        spoken = messages.request_messages(request.messages, tools=tools, images=facts.takes_images)
+        if facts.provider == "anthropic":
+            messages.mark_for_cache(spoken)
         arguments: dict[str, Any] = {
             "model": facts.model,
-            "messages": messages.request_messages(request.messages, tools=tools, images=facts.takes_images),
+            "messages": spoken,
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_retries": 0,
@@ -50,8 +54,41 @@ class LiteLLMModel(ServedModel):
             "temperature": section.temperature,
             "max_tokens": section.max_output_tokens,
             "tools": [messages.tool_schema(tool) for tool in request.tools] if tools else None,
+            **_extra_arguments(facts, section.extra),
         }
+        if facts.provider == "anthropic" and _is_mid_turn(spoken):
+            # A turn that goes on must begin with the thoughts behind its calls, signed, which nobody keeps.
+            arguments |= {"thinking": None, "reasoning_effort": None}
         return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _extra_arguments(facts: Facts, extra: ModelExtra) -> dict[str, Any]:
+    """What the settings add to each request, as LiteLLM takes it; ModelError for what LiteLLM would take for itself."""
+    budget = extra.thinking_budget
+    arguments: dict[str, Any] = {
+        "reasoning_effort": extra.reasoning_effort or None,
+        "thinking": None if budget is None else {"type": "enabled", "budget_tokens": budget},
+        "top_p": extra.top_p,
+        "seed": extra.seed,
+        "extra_headers": dict(facts.headers) or None,
+    }
+    if facts.provider != "anthropic":
+        return arguments | {"extra_body": extra.body or None}
+    from litellm.types.utils import all_litellm_params  # heavy, as all of it
+
+    # It has no other way into the body of a request to Anthropic than as an argument.
+    if taken := sorted(set(extra.body) & {*all_litellm_params, *_OTHER_ARGUMENTS}):
+        title = f"model.extra.body.{taken[0]} cannot be set for this provider."
+        raise ModelError("bad_request", title, hint="Remove it from the settings.")
+    return arguments | extra.body
+
+
+def _is_mid_turn(spoken: Sequence[messages.JsonObject]) -> bool:
+    """Whether the model goes on behind calls of its own."""
+    return bool(spoken) and spoken[-1]["role"] == "tool"
+
+
+_OTHER_ARGUMENTS = ("timeout", "functions", "function_call", "parallel_tool_calls", "response_format", "tool_choice")
 
 
 class _LiteLLMAttempt(Attempt):

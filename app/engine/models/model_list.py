@@ -87,6 +87,7 @@ async def fetch_list(
     key: str | None,
     environ: Mapping[str, str] = os.environ,
     *,
+    further: Mapping[str, str] | None = None,
     patience: float = PATIENCE,
     cache: ListCache | None = None,
 ) -> ModelList:
@@ -96,7 +97,10 @@ async def fetch_list(
     try:
         async with asyncio.timeout(patience):
             answer = await get_json(
-                place.base, PATHS[place.form], headers=key_headers(place.form, key), environ=environ
+                place.base,
+                PATHS[place.form],
+                headers={**(further or {}), **key_headers(place.form, key)},
+                environ=environ,
             )
             models = read_models(place.form, answer)
             if place.form == "ollama":
@@ -190,7 +194,7 @@ async def list_models(
         api_base=section.api_base,
     )
     key = facts.api_key if facts.api_key != DUMMY_KEY else None
-    return await fetch_list(place, key, environ, patience=patience, cache=cache)
+    return await fetch_list(place, key, environ, further=facts.headers, patience=patience, cache=cache)
 
 
 class UnusableList(ValueError):

@@ -21,6 +21,7 @@ from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available, obstacle, try_runtime
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.models.connections import Connections
+from oi_tui.app.engine.models.facts import secret_headers, section_for
 from oi_tui.app.engine.models.failures import needs_litellm
 from oi_tui.app.engine.models.keys import ModelKeys
 from oi_tui.app.engine.models.lean_model import LeanModel
@@ -83,9 +84,10 @@ class Models:
         if name.startswith(FAKE):
             return await asyncio.to_thread(ScriptedModel, name)
         api_key = await self.find_key(name, api_base or "", api_key)
-        section = msgspec.structs.replace(self._section, name=name, api_base=api_base or "")
-        if self._section.name not in ("", name):  # the prices that were set are those of another model
-            section = msgspec.structs.replace(section, input_price=None, output_price=None)
+        section = section_for(self._section, name, api_base or "")
+        if self._keys is not None:
+            for header, value in secret_headers(section.extra, self._environ):
+                self._keys.learn(f"header {header}", value)
         return await self._ready(section, api_key=api_key, check=check)
 
     async def _open_embedded(self, name: str, elsewhere: Callable[[], Collection[str]]) -> Model:
@@ -187,7 +189,7 @@ class Models:
             api_key = await self.find_key(name, api_base, api_key)
         except SettingsError:
             return ()
-        section = msgspec.structs.replace(self._section, name=name, api_base=api_base)
+        section = section_for(self._section, name, api_base)
         found = await list_models(section, api_key, self._environ, cache=self._lists)
         return () if found is None else tuple(sibling_offers(found, name, api_base))
 

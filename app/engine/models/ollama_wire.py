@@ -23,6 +23,8 @@ SHOW_PATH = "/api/show"
 USUAL_CONTEXT = 16_384
 """Tokens, where neither the settings nor the model's own file say: its memory grows with them."""
 
+_THINKS = {"none": False, "off": False, "on": True}
+"""What is no word but a switch there."""
 _SET_CONTEXT = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 
 
@@ -75,17 +77,25 @@ def chat_lines_body(facts: Facts, section: ModelSection, request: ChatRequest) -
     """The request; `facts.context_window` is the requested context length."""
     tools = facts.takes_tools and bool(request.tools)
     spoken = request_messages(request.messages, tools=tools, images=facts.takes_images)
+    extra = section.extra
     limits = {
         "num_ctx": facts.context_window,
         "temperature": section.temperature,
         "num_predict": section.max_output_tokens,
+        "top_p": extra.top_p,
+        "seed": extra.seed,
     }
+    given = extra.body.get("options")
+    options = dict(given) if isinstance(given, dict) else {}
     body: JsonObject = {
+        **extra.body,
         "model": facts.model,
         "messages": list(_messages(spoken)),
         "stream": True,
-        "options": {name: value for name, value in limits.items() if value is not None},
+        "options": options | {name: value for name, value in limits.items() if value is not None},
     }
+    if extra.reasoning_effort:
+        body["think"] = _THINKS.get(extra.reasoning_effort, extra.reasoning_effort)
     if tools:
         body["tools"] = [tool_schema(tool) for tool in request.tools]
     return body

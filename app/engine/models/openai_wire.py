@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.core.chat_model import ChatRequest
-from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.core.settings import ModelExtra, ModelSection
 from oi_tui.app.engine.models.facts import Facts
-from oi_tui.app.engine.models.messages import JsonObject, request_messages, tool_schema
+from oi_tui.app.engine.models.messages import JsonObject, mark_for_cache, request_messages, tool_schema
 from oi_tui.app.engine.models.prices import TokenCounts
-from oi_tui.app.engine.models.providers import LeanChoice
+from oi_tui.app.engine.models.providers import ChatProvider, LeanChoice
 from oi_tui.app.engine.models.wire import AnswerPiece, CallPiece, decode_json, error_in
 
 PATH = "/chat/completions"
@@ -64,6 +64,8 @@ def chat_body(
     provider = choice.provider
     tools = facts.takes_tools and bool(request.tools)
     spoken = request_messages(request.messages, tools=tools, images=facts.takes_images)
+    if provider.name == "openrouter" and choice.model.startswith("anthropic/"):
+        mark_for_cache(spoken)
     body: JsonObject = {"model": choice.model, "messages": spoken, "stream": True, **dict(provider.extra)}
     if not provider.is_strict:  # such a one tells the usage unasked
         body["stream_options"] = {"include_usage": True}
@@ -72,6 +74,7 @@ def chat_body(
     if section.max_output_tokens is not None:
         limit = "max_completion_tokens" if choice.thinks_first else "max_tokens"
         body[limit] = section.max_output_tokens
+    _add_extra(body, provider, section.extra)
     if tools:
         schemas = [tool_schema(tool) for tool in request.tools]
         body["tools"] = _without(schemas, _NOT_IN_STRICT) if provider.is_strict else schemas
@@ -82,6 +85,21 @@ def chat_body(
     if provider.short_ids:
         _shorten_ids(body["messages"])
     return body
+
+
+def _add_extra(body: JsonObject, provider: ChatProvider, extra: ModelExtra) -> None:
+    """What the settings add to each request, in the provider's words."""
+    effort, budget = extra.reasoning_effort, extra.thinking_budget
+    if provider.name == "openrouter":
+        thinking = {name: value for name, value in (("effort", effort), ("max_tokens", budget)) if value}
+        body |= {"reasoning": thinking} if thinking else {}
+    elif effort:
+        body["reasoning_effort"] = effort
+    if extra.top_p is not None:
+        body["top_p"] = extra.top_p
+    if extra.seed is not None:
+        body["random_seed" if provider.name == "mistral" else "seed"] = extra.seed
+    body |= extra.body
 
 
 _NOT_IN_STRICT = frozenset({"$id", "$schema", "strict", "additionalProperties"})
