@@ -22,6 +22,7 @@ from oi_tui.app.engine.kernels.remote.living import living_kernels
 from oi_tui.app.engine.kernels.remote.server_kernels import ServerKernels
 from oi_tui.app.engine.kernels.remote.servers import known_servers
 from oi_tui.app.engine.log.audit.audit_hook import make_audit_trail
+from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.recording.form import VERSION, Header
 from oi_tui.app.engine.log.recording.tape import Tape
@@ -47,6 +48,11 @@ from oi_tui.plugins.host import engine_hooks
 def open_store() -> Store:
     """The sessions of this person; StoreError or OiTuiError in plain words if the folder cannot be used."""
     return Store(paths.private_dir(paths.data_dir()) / "sessions.db")
+
+
+def ledger_file() -> Path:
+    """What requests cost, beside the sessions."""
+    return paths.private_dir(paths.data_dir()) / "usage.db"
 
 
 def make_engine(
@@ -99,6 +105,7 @@ def make_engine(
             redactor=secrets,
             look=UnsavedWork(),
             find_written=partial(find_written_files, setup.cwd),
+            ledger=Ledger(ledger_file()),
             hooks=engine_hooks(),
             instructions=instructions,
             spill_dir=spill_dir,

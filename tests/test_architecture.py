@@ -65,7 +65,7 @@ WORLDS_APART = {
     "app/subcommands/__init__.py",
     *(
         f"app/subcommands/{name}.py"
-        for name in ("attach", "audit", "doctor", "kernels", "logs", "models", "replay", "sessions", "trust")
+        for name in ("attach", "audit", "doctor", "kernels", "logs", "models", "replay", "sessions", "trust", "usage")
     ),
     *(f"app/subcommands/{name}.py" for name in ("session_edits", "stored")),
 }

@@ -25,6 +25,7 @@ from oi_tui.app.engine.core.verbs import (
     SetApproval,
     SetBudget,
     SetComplete,
+    TellUsage,
     UseKernel,
     UseModel,
 )
@@ -142,6 +143,9 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
         argument="[USD|N tokens|off]", verb=_set_budget,
+    ),
+    Command("usage", "Usage", "What was spent in this session, today and this month", slash="usage",
+        verb=lambda _: TellUsage(),
     ),
     Command(
         "complete", "Insist on completion", "The model continues until it says that the task is done", slash="complete",

@@ -2,7 +2,20 @@
 
 import click
 
-SUBCOMMANDS = ("attach", "audit", "auth", "doctor", "help", "kernels", "logs", "models", "replay", "sessions", "trust")
+SUBCOMMANDS = (
+    "attach",
+    "audit",
+    "auth",
+    "doctor",
+    "help",
+    "kernels",
+    "logs",
+    "models",
+    "replay",
+    "sessions",
+    "trust",
+    "usage",
+)
 
 
 def subcommand(name: str) -> click.Command | None:
@@ -52,5 +65,9 @@ def subcommand(name: str) -> click.Command | None:
             from oi_tui.app.subcommands.trust import trust
 
             return trust
+        case "usage":
+            from oi_tui.app.subcommands.usage import print_usage
+
+            return print_usage
         case _:
             return None

@@ -141,7 +141,7 @@ async def look_in(live: LiveSession, seconds: float) -> Front:
 async def undisturbed(script: Script, folder: Path) -> str:
     """The digest of a run in which nothing is lost."""
     settings = Settings(model=ModelSection(name=script.name), loop=LoopSection(approve="auto"), sandbox=UNENCLOSED)
-    client = await ProcessClient.start(Configure(settings=settings, cwd=str(folder)), log=folder / "engine.log")
+    client = await ProcessClient.start(Configure(settings=settings, cwd=str(folder)), log=folder.parent / "engine.log")
     front = Front(client)
     await client.send(Open())
     await client.send(Submit(text="count"))

@@ -12,11 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oi_tui.app.cli import program
-from oi_tui.app.engine.agent.request_log import logged_answer
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
+from oi_tui.app.engine.core.model_request import RequestRecord
 from oi_tui.app.engine.files import program_log
 from oi_tui.app.engine.files.program_log import JsonLines, describe_line, follow_log, log_file, read_log
+from oi_tui.app.engine.log.metered_model import MeteredModel
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.testing import FakeModel
 
@@ -42,8 +43,13 @@ def lines() -> Iterator[Lines]:
     logger.setLevel(level)
 
 
+def metered(model: FakeModel, notes: list[RequestRecord] | None = None) -> MeteredModel:
+    note = notes.append if notes is not None else lambda record: None
+    return MeteredModel(model, note, RequestRecord(at=0.0, session_id="s1", folder="/work", profile="careful"))
+
+
 async def test_V17_a_request_is_logged_with_its_size_time_and_end(lines: Lines) -> None:
-    assert [delta async for delta in logged_answer(FakeModel("Noted."), REQUEST, "s1")]
+    assert [delta async for delta in metered(FakeModel("Noted.")).stream(REQUEST)]
 
     asked, answered, words = lines()
     assert (answered["message"], answered["session"], answered["ending"]) == ("the model answered", "s1", "stop")
@@ -57,7 +63,7 @@ async def test_V17_a_request_is_logged_with_its_size_time_and_end(lines: Lines) 
 
 async def test_V17_without_verbose_no_words_are_logged(lines: Lines) -> None:
     logging.getLogger("oi_tui.app").setLevel(logging.INFO)
-    async for _ in logged_answer(FakeModel("Noted."), REQUEST, "s1"):
+    async for _ in metered(FakeModel("Noted.")).stream(REQUEST):
         pass
     assert len(lines()) == 1
     assert "Noted" not in json.dumps(lines())
@@ -66,10 +72,10 @@ async def test_V17_without_verbose_no_words_are_logged(lines: Lines) -> None:
 async def test_V17_a_failure_is_logged_with_its_reason_and_without_the_secret_in_it(lines: Lines) -> None:
     error = ModelError("server", "It broke.", details='{"key": "correct-horse-battery"}')
     with suppress(ModelError):
-        async for _ in logged_answer(FakeModel([error]), REQUEST, "s1"):
+        async for _ in metered(FakeModel([error])).stream(REQUEST):
             pass
     failed = lines()[1]
-    assert (failed["level"], failed["ending"]) == ("warning", "error: server")
+    assert (failed["level"], failed["ending"]) == ("warning", "server")
     assert failed["details"] == '{"key": "[secret withheld: PASSWORD]"}'
 
 

@@ -80,6 +80,7 @@ class AnswerStream:
                         cost=delta.cost,
                         estimated=delta.estimated,
                         thought_tokens=delta.thought_tokens,
+                        cached_tokens=delta.cached_tokens,
                     )
                 )
             case AnswerEnded():

@@ -14,7 +14,6 @@ from oi_tui.app.engine.agent.halt import Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
 from oi_tui.app.engine.agent.prompt import Conversation
-from oi_tui.app.engine.agent.request_log import logged_answer
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
@@ -103,8 +102,7 @@ class Dialogue:
         answer = AnswerStream(self._kernels.canonical, self._emit, self._runners.tools.names)
         with self._plugins.around(request):
             try:
-                deltas = logged_answer(model, request, self._transcript.session_id)
-                await self._halt.result(partial(_read, deltas, answer))
+                await self._halt.result(partial(_read, model.stream(request), answer))
             except ModelError:
                 answer.close(complete=False)
                 raise

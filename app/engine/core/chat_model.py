@@ -85,6 +85,8 @@ class AnswerUsage(Value, frozen=True, kw_only=True, tag=True):
     estimated: bool = False
     thought_tokens: int = 0
     """Those of `output_tokens` that went into thinking, as far as the server tells."""
+    cached_tokens: int = 0
+    """Those of `input_tokens` that the provider had in its cache."""
 
 
 class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):

@@ -213,6 +213,8 @@ class UsageReported(Event, frozen=True, kw_only=True, tag=True):
     """True when the server sent no usage and the numbers were counted here."""
     thought_tokens: int = 0
     """Those of `output_tokens` that were spent on thinking, as far as the server tells."""
+    cached_tokens: int = 0
+    """Those of `input_tokens` that the provider had in its cache."""
     aside: bool = False
     """Asked beside the conversation (for a title): it says nothing about how full the context is."""
 

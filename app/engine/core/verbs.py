@@ -217,6 +217,10 @@ class FindInstructions(SessionVerb, frozen=True, kw_only=True, tag=True):
     """What the model reads before the first prompt, and where it comes from; answered with `InstructionsFound`."""
 
 
+class TellUsage(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Say in a notice what was spent in this session, today and this month, and on which models."""
+
+
 class FindModels(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Look for keys, local servers and embedded models; answered with `ModelsFound`."""
 
@@ -323,6 +327,7 @@ WorkVerb = (
     | SetBudget
     | SetComplete
     | Pause
+    | TellUsage
     | AddRule
     | UseInstructions
     | FindInstructions

@@ -168,13 +168,14 @@ class Attempt(ABC):
             _log.warning("impossible usage was ignored: %.60s and %.60s tokens", read, written)
             return None
         cost = self._facts.price(counts, listed)
-        thought = counts.reasoning if isinstance(counts.reasoning, int) else 0
+        thought, cached = (count if isinstance(count, int) else 0 for count in (counts.reasoning, counts.cached))
         return AnswerUsage(
             input_tokens=read,
             output_tokens=written,
             cost=cost,
             estimated=estimated,
             thought_tokens=max(0, min(thought, written)),
+            cached_tokens=max(0, min(cached, read)),
         )
 
     def _end(self, reason: str) -> AnswerEnded:

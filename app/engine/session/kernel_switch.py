@@ -148,6 +148,12 @@ class KernelSwitch:
         self._session.notice("warning", f"Stopped: nothing was installed within {self._install_time / 60:.0f} minutes.")
         self._session.interrupt(turn=True)
 
+    def language(self, label: str) -> Language:
+        """The language with this label; SettingsError if there is no kernel for it."""
+        if (language := self._kernels.canonical(label)) is None:
+            raise SettingsError(f"There is no kernel for {label!r}.")
+        return language
+
     async def restart(self, language: Language | None) -> list[Language]:
         """A fresh process for this language, or for all that were started; those languages."""
         restarted = []

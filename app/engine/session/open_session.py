@@ -17,10 +17,9 @@ from oi_tui.app.engine.agent.halt import INTERRUPTED
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.core.errors import OiTuiError, SettingsError, StoreError
+from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
-from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     Answer,
@@ -47,6 +46,7 @@ from oi_tui.app.engine.core.verbs import (
     SetBudget,
     SetComplete,
     Submit,
+    TellUsage,
     UseInstructions,
     UseKernel,
     UseModel,
@@ -54,12 +54,14 @@ from oi_tui.app.engine.core.verbs import (
     WorkVerb,
 )
 from oi_tui.app.engine.sandbox.availability import Availability
+from oi_tui.app.engine.session.accounting import Accounting
 from oi_tui.app.engine.session.attachments import read_prompt
 from oi_tui.app.engine.session.catching_up import late_batches, work_state
 from oi_tui.app.engine.session.job_queue import JobQueue
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
 from oi_tui.app.engine.session.outbox import Outbox, address_replies
+from oi_tui.app.engine.session.sandbox_notices import sandbox_notices
 from oi_tui.app.engine.session.services import KernelTies, Services
 from oi_tui.app.engine.session.titles import Titles, entitle
 from oi_tui.app.engine.session.variable_inspector import VariableInspector
@@ -67,10 +69,6 @@ from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 _log = logging.getLogger(__name__)
-
-NO_FALLBACK = (
-    "Until then no code runs. To run without a sandbox: /sandbox on the screen, or --sandbox danger-full-access."
-)
 
 TELLING = 1.0
 """Seconds a front end has to receive the end of a session, and the news that it is not saved."""
@@ -127,8 +125,15 @@ class OpenSession:
         )
         self._outbox = Outbox(self.send)
         tell = self._outbox.put
+        self.accounting = Accounting(self.session, services.setup, services.ledger, session_id)
         self.chooser = ModelSwitch(
-            self.session, services.models, self._store, tell, self._log.listen, models_elsewhere, services.servers
+            self.session,
+            services.models,
+            self._store,
+            tell,
+            lambda model: self.accounting.meter(self._log.listen(model)),
+            models_elsewhere,
+            services.servers,
         )
         self.ties.on_refusal = self._log.note_refusal
         self.ties.has_embedded_model = lambda: self.chooser.is_embedded
@@ -148,6 +153,7 @@ class OpenSession:
         yield self._log.append
         yield self._outbox.put
         yield self.inspector.follow
+        yield self.accounting.follow
         if self._titles is not None:
             yield self._titles.follow
         if self.session.plugins.follows:
@@ -157,7 +163,7 @@ class OpenSession:
 
     def begin(self, model: Model | UseModel | None, notes: tuple[str, ...] = (), past: Sequence[AnyEvent] = ()) -> None:
         """Announce that it is open, and accept jobs. `notes` follow the past events (`past`), for the user."""
-        self._log.begin(self.id, past, note=self.session.notice, gave_up=self._report_unrecorded)
+        self._log.begin(self.id, past, note=self.session.notice, gave_up=self.session.report)
         opened = SessionOpened(
             session_id=self.id,
             created=time.time(),
@@ -183,7 +189,7 @@ class OpenSession:
         if isinstance(model, UseModel):
             self.chooser.use(model, remember=False)
         elif model is not None:
-            self.session.choices.use_model(model)
+            self.session.choices.use_model(self.accounting.meter(model))
 
     async def end(self, why: str) -> None:
         """Interrupt what runs and write everything down; failures on the way are logged."""
@@ -254,6 +260,8 @@ class OpenSession:
                 session.instructions.use(verb.text)
             case FindInstructions():
                 self._outbox.put(session.instructions.describe())
+            case TellUsage():
+                self.accounting.tell_usage()
             case FindKernels():
                 self.kernel_switch.find(verb.server)
             case FindModels():
@@ -326,7 +334,7 @@ class OpenSession:
                     await session.go_on()
                 case Run():
                     entitle(self.session, self._store, job.source)
-                    await session.run_code(self._language(job.language), job.source)
+                    await session.run_code(self.kernel_switch.language(job.language), job.source)
                 case Restart():
                     names = ", ".join(await self.kernel_switch.restart(job.language))
                     session.notice(
@@ -373,26 +381,17 @@ class OpenSession:
             self.session.report(error)
             return []
 
-    def _language(self, label: str) -> Language:
-        if (language := self.kernels.canonical(label)) is None:
-            raise SettingsError(f"There is no kernel for {label!r}.")
-        return language
-
     # -- the way out -----------------------------------------------------------------------------------
 
     def tell_sandbox(self, found: Availability) -> None:
         """What came of its trial, where somebody has to know that before something runs."""
-        for gap in found.gaps if self._tasks else ():
-            self.session.notice("warning", "The sandbox leaves something open here.", f"{gap[0].upper()}{gap[1:]}.")
-        if found.works or not self._tasks:
-            return  # or it is left already
-        self.session.notice("error", found.why, f"{found.fix}. {NO_FALLBACK}".removeprefix(". ").replace("\n", " "))
-        self._outbox.put(SandboxFailed())
+        if not self._tasks:
+            return  # it is left already
+        for notice in sandbox_notices(found):
+            self.session.emit(notice)
+        if not found.works:
+            self._outbox.put(SandboxFailed())
 
     def write_down(self) -> StoreError | None:
         """Have on disk what has happened so far: somebody is going to read it there. What went wrong, if anything."""
         return self._log.write()
-
-    def _report_unrecorded(self, error: StoreError) -> None:
-        """The store failed: the session continues without being saved, and says so."""
-        self.session.report(error)

@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.outputs import WrittenFiles
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks, registered_tools
 from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Claims, Store
 from oi_tui.app.engine.policy.decide import Policy
@@ -73,6 +74,8 @@ class Services:
     """Finds what of the person's work would be overwritten."""
     find_written: Callable[[float], WrittenFiles | None] | None = None
     """Files of the folder that changed since a moment (Unix time), for a thread; None where nobody looks."""
+    ledger: Ledger | None = None
+    """Keeps what requests to models cost; None where nobody does."""
     hooks: Hooks = NO_PLUGINS
     instructions: InstructionSources = NO_INSTRUCTIONS
     """What the model reads beside the program's own words."""
