@@ -26,6 +26,7 @@ from oi_tui.app.engine.models.keys import model_keys
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.sandbox.availability import look
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
+from oi_tui.app.engine.session.recent_models import DefaultModels
 from oi_tui.app.engine.session.services import KernelTies
 from oi_tui.app.engine.text.words import coarse_size, duration
 from oi_tui.app.screens.clipboard import native_command
@@ -187,7 +188,7 @@ async def check_model(setup: Configure, environ: Mapping[str, str], *, asks: boo
 
     section = setup.settings.model
     if not section.name:
-        section = msgspec.structs.replace(section, **await asyncio.to_thread(_remembered_model))
+        section = msgspec.structs.replace(section, **await asyncio.to_thread(_remembered_model, setup))
     if not section.name:
         return HealthFinding("warning", "none chosen yet", "Choose one on the first screen, or set model.name.")
     models = Models(section, environ=environ, keys=model_keys(environ))
@@ -216,11 +217,12 @@ async def check_model(setup: Configure, environ: Mapping[str, str], *, asks: boo
         await models.close()
 
 
-def _remembered_model() -> dict[str, str]:
+def _remembered_model(setup: Configure) -> dict[str, str]:
     """Name and server of the model that new sessions begin with."""
 
     with closing(open_store()) as store:
-        return {"name": store.recall("model"), "api_base": store.recall("api_base")}
+        chosen = DefaultModels(store, setup.cwd, setup.profile).find()
+        return {} if chosen is None else {"name": chosen.name, "api_base": chosen.api_base}
 
 
 async def _has_answer(model: Model) -> bool:

@@ -2,12 +2,21 @@
 
 from pathlib import Path
 
+import pytest
+
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.protocol import ModelOffer, ModelsFound
 from oi_tui.app.engine.core.verbs import FindModels, Open, UseModel
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.session.recent_models import TYPED, KeyRing, RecentModel, RecentModels, arrange_offers
+from oi_tui.app.engine.session.recent_models import (
+    TYPED,
+    DefaultModels,
+    KeyRing,
+    RecentModel,
+    RecentModels,
+    arrange_offers,
+)
 from oi_tui.app.engine.testing import FakeModel, FakeModels
 from support.front import engine
 
@@ -91,6 +100,39 @@ async def test_a_recent_model_is_chosen_again_with_its_server_and_a_wrong_one_ke
         assert front.transcript.model == "strong-1-large"
     assert b"s3cret" not in b"".join(file.read_bytes() for file in tmp_path.glob("sessions.db*"))
     store = Store(tmp_path / "sessions.db")
-    assert (store.recall("model"), store.recall("api_base")) == ("strong-1-large", NEAR)
+    chosen = RecentModel(name="strong-1-large", api_base=NEAR, key=TYPED)
+    assert DefaultModels(store, "/work").find() == chosen
     assert RecentModels(store).all()[0] == RecentModel(name="strong-1-large", api_base=NEAR, key=TYPED)
     store.close()
+
+
+def test_m5_a_choice_is_of_a_folder_and_a_profile_and_keeps_name_server_and_key_together(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions.db")
+    store.remember("model", "old")  # as an earlier version kept it
+    store.remember("api_base", FAR)
+    assert DefaultModels(store, "/a", "work").find() == RecentModel(name="old", api_base=FAR)
+    at_a, at_b = RecentModel(name="a", api_base=NEAR, key="$GATEWAY_KEY"), RecentModel(name="b")
+    DefaultModels(store, "/a").put(at_a)
+    DefaultModels(store, "/b").put(at_b)
+    assert [DefaultModels(store, folder).find() for folder in ("/a", "/b", "/c")] == [at_a, at_b, at_b]
+    assert DefaultModels(store, "/a", "work").find() == at_a, "a profile without a choice takes that of the folder"
+    with_profile = RecentModel(name="c")
+    DefaultModels(store, "/b", "work").put(with_profile)
+    assert [DefaultModels(store, folder, "work").find() for folder in ("/a", "/b")] == [with_profile, with_profile]
+    assert [DefaultModels(store, folder).find() for folder in ("/a", "/b")] == [at_a, at_b]
+    store.close()
+
+
+async def test_m5_a_new_session_in_the_folder_begins_with_the_choice_and_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "s3cret-of-variable")
+    store = Store(tmp_path / "sessions.db")
+    DefaultModels(store, "/work").put(RecentModel(name="a", api_base=NEAR, key="$GATEWAY_KEY"))
+    DefaultModels(store, "/elsewhere").put(RecentModel(name="b"))
+    store.close()
+    models = FakeModels(FakeModel("One."))
+    async with engine(tmp_path, models.model, models=models, name="", api_key=None) as front:
+        await front.client.send(Open())
+        await front.until(lambda _: front.transcript.model == "a")
+    assert models.opened == [("a", NEAR, "s3cret-of-variable")]

@@ -87,6 +87,7 @@ async def engine(
     kernels: FakeKernels | MakeKernels | None = None,
     name: str = "fake/model",
     api_base: str = "",
+    api_key: str | None = "k3y",
     approve: ApprovalMode = "auto",
     policy: Policy = NO_RULES,
     trail: AuditTrail | None = None,
@@ -99,7 +100,7 @@ async def engine(
     settings = Settings(
         model=ModelSection(name=name, api_base=api_base, titles=titles), loop=LoopSection(approve=approve)
     )
-    setup = Configure(settings=settings, cwd="/work", api_key="k3y")
+    setup = Configure(settings=settings, cwd="/work", api_key=api_key)
 
     def made(send: Send) -> Engine:
         store = Store(tmp_path / "sessions.db")

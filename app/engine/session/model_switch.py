@@ -15,7 +15,14 @@ from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOf
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.session.recent_models import TYPED, KeyRing, RecentModel, RecentModels, arrange_offers
+from oi_tui.app.engine.session.recent_models import (
+    TYPED,
+    DefaultModels,
+    KeyRing,
+    RecentModel,
+    RecentModels,
+    arrange_offers,
+)
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 PROGRESS_INTERVAL = 0.1
@@ -80,16 +87,25 @@ class Servers:
     """The servers that names of models may mean; a key goes nowhere but to the server that it was given for."""
 
     def __init__(
-        self, models: ModelSource, asked: ModelSection, api_key: str | None, store: Store | None = None
+        self,
+        models: ModelSource,
+        asked: ModelSection,
+        api_key: str | None,
+        store: Store | None = None,
+        *,
+        folder: str = "",
+        profile: str = "",
     ) -> None:
         """`asked` and `api_key` are what the flags and the settings say."""
         self._models = models
         self._asked = asked
         self.recent = RecentModels(store)
+        self.default = DefaultModels(store, folder, profile)
         self.keys = KeyRing()
         if api_key and (asked.name or asked.api_base):
             self.keys.give(self.whose(asked.name, asked.api_base), api_key)
-        for used in self.recent.all():
+        chosen = self.default.find()
+        for used in (*([chosen] if chosen else ()), *self.recent.all()):
             whose = self.whose(used.name, used.api_base)
             if used.key.startswith("$") and whose not in self.keys:
                 self.keys.give(whose, used.key)
@@ -116,6 +132,11 @@ class Servers:
             kept = verb.keep_key and not verb.api_key.startswith("$")
             return replace(verb, api_key=self.keys.give(whose, verb.api_key, kept=kept) or None, keep_key=kept)
         return replace(verb, api_key=self.keys.get(whose), keep_key=False)
+
+    def as_recent(self, verb: UseModel) -> RecentModel:
+        """The model with its server and the source of its key."""
+        reference = self.keys.reference(self.whose(verb.name, verb.api_base))
+        return RecentModel(name=verb.name, api_base=verb.api_base or "", key=reference)
 
     def keyless(self, one: RecentModel, found: Sequence[ModelOffer]) -> bool:
         """Whether the key that this model was used with has to be given again."""
@@ -144,7 +165,6 @@ class ModelSwitch:
         self,
         session: Session,
         models: ModelSource,
-        store: Store | None,
         tell: Callable[[Reply], None],
         listen: Callable[[Model], Model],
         elsewhere: ModelNames,
@@ -156,7 +176,6 @@ class ModelSwitch:
         """Name and server of the model that is open."""
         self._session = session
         self._models = models
-        self._store = store
         self._tell = tell
         self._listen = listen
         self._elsewhere = elsewhere
@@ -223,9 +242,8 @@ class ModelSwitch:
             model = await self._models.open(
                 verb.name, verb.api_base, verb.api_key, elsewhere=self._elsewhere, check=check
             )
-            if remember and self._store is not None and (verb.keep or self._in_use is None):
-                self._store.remember("model", verb.name)
-                self._store.remember("api_base", verb.api_base or "")
+            if remember and (verb.keep or self._in_use is None):
+                self._servers.default.put(self._servers.as_recent(verb))
         except OiTuiError as error:
             self._session.report(error)
             self._stay()
@@ -240,8 +258,7 @@ class ModelSwitch:
         self._session.choices.use_model(self._listen(model))
         self._in_use = (verb.name, verb.api_base or "")
         if self._models.can_open(verb.name):
-            reference = self._servers.keys.reference(self._servers.whose(verb.name, verb.api_base))
-            self._servers.recent.note(RecentModel(name=verb.name, api_base=verb.api_base or "", key=reference))
+            self._servers.recent.note(self._servers.as_recent(verb))
         return ""
 
     def _stay(self) -> None:
@@ -262,7 +279,8 @@ class ModelSwitch:
         asked = {servers.whose(one.name, one.api_base): one for one in (*kept, *reversed(recent), current) if one.name}
         places = [one for one in asked.values() if not _is_local(one.name)]
         keyless = [one for one in recent if one.name != current.name and servers.keyless(one, found.offers)]
-        default = self._store.recall("model") if self._store is not None else ""
+        chosen = servers.default.find()
+        default = chosen.name if chosen is not None else ""
 
         def tell(siblings: Mapping[tuple[str, str], Sequence[ModelOffer]], *, more: bool = False) -> None:
             offers = arrange_offers(found.offers, current, recent, siblings, keyless)

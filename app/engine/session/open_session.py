@@ -129,7 +129,6 @@ class OpenSession:
         self.chooser = ModelSwitch(
             self.session,
             services.models,
-            self._store,
             tell,
             lambda model: self.accounting.meter(self._log.listen(model)),
             models_elsewhere,

@@ -52,6 +52,34 @@ class RecentModels:
             self._store.remember(_FACT, msgspec.json.encode([used, *others][:_MOST]).decode())
 
 
+class DefaultModels:
+    """What new sessions begin with: the choice for this folder, else the last one of this profile, else the last one of
+    no profile. Each keeps name, server and the source of the key together."""
+
+    def __init__(self, store: Store | None, folder: str = "", profile: str = "") -> None:
+        self._store = store
+        places = (f"{profile}:{folder}", f"{profile}:", f":{folder}", ":")
+        self._facts = [f"default model {place}" for place in dict.fromkeys(places)]
+
+    def find(self) -> RecentModel | None:
+        """The choice; None if there was none yet."""
+        if self._store is None:
+            return None
+        for fact in self._facts:
+            try:
+                return msgspec.json.decode(self._store.recall(fact), type=RecentModel)
+            except msgspec.DecodeError:
+                continue  # nothing there
+        name = self._store.recall("model")  # as it was kept before there were folders and profiles
+        return RecentModel(name=name, api_base=self._store.recall("api_base")) if name else None
+
+    def put(self, chosen: RecentModel) -> None:
+        """This one from now on: in this folder, and where no other was chosen with this profile."""
+        if self._store is not None:
+            for fact in self._facts[:2]:
+                self._store.remember(fact, msgspec.json.encode(chosen).decode())
+
+
 class KeyRing(dict[str, str]):
     """Keys in memory, by the server or provider that they were given for; and where each was from."""
 

@@ -108,7 +108,10 @@ class Services:
     @cached_property
     def servers(self) -> Servers:
         """Where models are, and the keys that were given for each place."""
-        return Servers(self.models, self.setup.settings.model, self.setup.api_key, self.store)
+        setup = self.setup
+        return Servers(
+            self.models, setup.settings.model, setup.api_key, self.store, folder=setup.cwd, profile=setup.profile
+        )
 
     def drop_empty(self, session_id: str) -> None:
         """Nobody looks for a session in which nothing was said or run; a fork of another one is kept."""

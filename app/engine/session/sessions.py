@@ -285,10 +285,10 @@ class Sessions:
         first = last_model(transcript, key)
         if asked.name:
             first = UseModel(name=asked.name, api_base=asked.api_base or None, api_key=key)
-        elif first is None and services.store is not None:
-            name = services.store.recall("model")
-            if name and services.models.can_open(name):
-                first = UseModel(name=name, api_base=services.store.recall("api_base") or None, api_key=key)
+        elif first is None:
+            chosen = services.servers.default.find()
+            if chosen is not None and services.models.can_open(chosen.name):
+                first = UseModel(name=chosen.name, api_base=chosen.api_base or None, api_key=key)
         return first and services.servers.with_key(first)
 
 
