@@ -20,6 +20,7 @@ from textual.events import Resize
 from textual.geometry import Offset
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.theme import BUILTIN_THEMES
 from textual.widgets import Input, TextArea
 
 from oi_tui.app.commands.mentions import find_mentions
@@ -102,6 +103,10 @@ class OiTui(TypingOrder):
                 self.chat.begin = lambda: self.chat.desk.begin_with(prompt, named.missing)
             else:
                 self.chat.bridge.submit_first(Submit(text=prompt, files=named.files))
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The colours of our theme; empty before it is set, because Textual's default theme is never shown."""
+        return super().get_css_variables() if self.theme not in BUILTIN_THEMES else {}
 
     def get_default_screen(self) -> Screen[None]:
         return self.chat

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.events import Key, Resize
+from textual.events import DescendantBlur, DescendantFocus, Key, Resize
 from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
@@ -250,7 +251,7 @@ class Composer(Widget):
         height: auto;
         border-top: solid $faint;
         background: $background;
-        &:focus-within { border-top: solid $accent 60%; }
+        &.-active { border-top: solid $accent 60%; }
         & > Horizontal { height: auto; }
         & > #composer-queued { display: none; height: auto; padding: 0 1; color: $dim; }
         & > #composer-note {
@@ -277,7 +278,8 @@ class Composer(Widget):
     hint: reactive[str] = reactive("ctrl+p commands · F1 help")
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+        # Focused from the start: a rule for `:focus-within` would style the whole composer a second time.
+        super().__init__(id=id, classes="-active")
         self.area = PromptArea(id="composer-text")
         self.area.completion.above = self
         self._queued_row, self._note_row = Words(id="composer-queued"), Words(id="composer-note")
@@ -335,6 +337,11 @@ class Composer(Widget):
             lines.insert(0, f"queued  {more} more")
         self._queued_row.update("\n".join(line[: max(10, self.size.width - 3)] for line in lines))
         self._queued_row.display = bool(lines)
+
+    @on(DescendantFocus)
+    @on(DescendantBlur)
+    def _follow_focus(self) -> None:
+        self.set_class(self.area.has_focus, "-active")
 
     def watch_hint(self, hint: str) -> None:
         if self.is_mounted:

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -63,7 +62,7 @@ class TypingPause:
             time.sleep(left)
 
 
-class _BeforeEach(MetaPathFinder):
+class _BeforeEach:
     """Finds nothing, and is asked for every module first."""
 
     def __init__(self, pause: TypingPause) -> None:

@@ -23,7 +23,7 @@ _SIXEL = "\x1b[?1;1;0S\x1b[?2;1;0S"
 _CELL = "\x1b[16t\x1b[14t"
 _ATTRIBUTES = "\x1b[c"
 
-_ANSWER = re.compile(
+_ANSWER = (
     r"\x1b\[\?(?P<attributes>[\d;]+)c"
     r"|\x1bP>\|(?P<name>[^\x1b\x07]{0,100})(?:\x1b\\|\x07)"
     r"|\x1b_G(?P<kitty>[^\x1b\x07]{0,200})(?:\x1b\\|\x07)"
@@ -31,7 +31,7 @@ _ANSWER = re.compile(
     r"|\x1b\[6;(?P<cell>\d{1,6};\d{1,6})t"
     r"|\x1b\[4;(?P<window>\d{1,6};\d{1,6})t"
 )
-_BEGUN = re.compile(
+_BEGUN = (
     r"\x1b(?:\[(?:\?[\d;]*|[46]?|[46];[\d;]*)?|P(?:>(?:\|[^\x1b\x07]{0,100}\x1b?)?)?|_(?:G[^\x1b\x07]{0,200}\x1b?)?)?\Z"
 )
 """The end of the input may be the beginning of an answer."""
@@ -107,8 +107,8 @@ class Answers:
             return text
         text = self._held + text
         self._held = ""
-        text = _ANSWER.sub(self._take, text)
-        if not self.complete and (begun := _BEGUN.search(text)):
+        text = re.sub(_ANSWER, self._take, text)
+        if not self.complete and (begun := re.search(_BEGUN, text)):
             text, self._held = text[: begun.start()], begun[0]
         return text
 

@@ -82,16 +82,16 @@ def test_a_known_theme_needs_no_message() -> None:
 
 
 def test_a_folder_of_the_person_comes_first(tmp_path: Path) -> None:
-    source = (Path(__file__).parents[2] / "themes" / "harbour.toml").read_text()
-    (tmp_path / "harbour.toml").write_text(source.replace('title = "Harbour"', 'title = "Mine"'))
+    source = (Path(__file__).parents[2] / "themes" / "harbour.json").read_text()
+    (tmp_path / "harbour.json").write_text(source.replace('"title": "Harbour"', '"title": "Mine"'))
 
     assert load_palette("harbour", [tmp_path]).title == "Mine"
     assert load_palette("harbour", [tmp_path / "missing"]).title == "Harbour"
 
 
 def test_a_wrong_key_is_named(tmp_path: Path) -> None:
-    source = (Path(__file__).parents[2] / "themes" / "harbour.toml").read_text()
-    (tmp_path / "mine.toml").write_text(source.replace('accent = "#', 'accent = "blue #'))
+    source = (Path(__file__).parents[2] / "themes" / "harbour.json").read_text()
+    (tmp_path / "mine.json").write_text(source.replace('"accent": "#', '"accent": "blue #'))
 
     _, message = choose_palette("mine", [tmp_path])
 
@@ -101,7 +101,7 @@ def test_a_wrong_key_is_named(tmp_path: Path) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_for_a_theme_file_are_survived(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     folder = tmp_path_factory.mktemp("themes")
-    (folder / "mine.toml").write_bytes(content)
+    (folder / "mine.json").write_bytes(content)
 
     palette, message = choose_palette("mine", [folder])
 

@@ -5,36 +5,37 @@ through is replaced here, before it would keep a session from being written down
 """
 
 import re
-import tomllib
 from typing import Any
 
 import msgspec
 
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = "[\ud800-\udfff]"  # compiled on first use, as are the patterns below
 _encoder = msgspec.json.Encoder()
 
 _TOML_NESTED = 100
 """Brackets within brackets of a file in TOML; its reader goes down as deep as they do."""
-_TOML_DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{_TOML_NESTED}}}")
+_TOML_DOTTED = rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{_TOML_NESTED}}}"
 """A key with this many parts: its reader needs quadratic time for them."""
-_TOML_TOKEN = re.compile(r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|#[^\n]*|[\[\]{}]", re.DOTALL)
+_TOML_TOKEN = r"(?s)\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|#[^\n]*|[\[\]{}]"
 
 
 def expressible(text: str) -> str:
     """The text with every lone surrogate replaced; a surrogate pair becomes its character."""
-    if text.isascii() or _HALF.search(text) is None:
+    if text.isascii() or re.search(_HALF, text) is None:
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def decode_toml(text: str) -> dict[str, Any]:
-    """The values of a text in TOML; tomllib.TOMLDecodeError if it is none, or nested too deeply to be one."""
+    """The values of a text in TOML; ValueError if it is none, or nested too deeply to be one."""
+    import tomllib  # with the patterns above: the first frame does without
+
     depth = 0
-    for token in _TOML_TOKEN.findall(text):
+    for token in re.findall(_TOML_TOKEN, text):
         depth += (token in "[{") - (token in "]}") if len(token) == 1 else 0
         if depth > _TOML_NESTED:
             raise tomllib.TOMLDecodeError(f"more than {_TOML_NESTED} brackets within brackets")
-    if _TOML_DOTTED.search(_TOML_TOKEN.sub(_without_content, text)):
+    if re.search(_TOML_DOTTED, re.sub(_TOML_TOKEN, _without_content, text)):
         raise tomllib.TOMLDecodeError(f"more than {_TOML_NESTED} parts of one key")
     return tomllib.loads(text)
 

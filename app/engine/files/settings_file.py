@@ -5,7 +5,6 @@ defaults < settings.toml < profiles/NAME.toml < environment (OI_TUI_MODEL, ...) 
 
 import difflib
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,7 +100,7 @@ def _file(path: Path, *, required: bool) -> tuple[dict[str, Any], str]:
         if not required:
             return {}, str(path)
         raise SettingsError(f"There is no file {path}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
 
 

@@ -22,7 +22,7 @@ SPELLED_OUT = re.compile(r"<U\+[0-9A-F]{4,6}>")
 
 _STRING_END = r"\n\x07\x18\x1a\x1b\x9c"
 _INTRODUCER = re.compile("[\x1b\x90\x98\x9b\x9d-\x9f]")
-_ESCAPE_SEQUENCE = re.compile(
+_ESCAPE_SEQUENCE = (
     "[\x1b\x90\x98\x9b\x9d-\x9f](?:"
     r"(?:(?<=\x9b)|(?<=\x1b)\[)[0-?]{0,256}[ -/]{0,8}[@-~]"  # CSI
     rf"|(?:(?<=[\x90\x98\x9d-\x9f])|(?<=\x1b)[\]PX^_])[^{_STRING_END}]*(?:\x07|\x18|\x1a|\x1b\\|\x9c)?"  # strings
@@ -117,7 +117,7 @@ def safe_text(text: str) -> str:
     if (text.isascii() and text.isprintable()) or (len(text) < _SHORT and _FAMILIAR.issuperset(text)):
         return text
     if _INTRODUCER.search(text) is not None:
-        text = _ESCAPE_SEQUENCE.sub("", text)
+        text = _pattern(_ESCAPE_SEQUENCE).sub("", text)
     text, unsure = _pattern(_UNSURE).subn(_clean_character, text)
     if not unsure or text.isascii():
         return text
@@ -174,7 +174,7 @@ class SafeStream:
         if _INTRODUCER.search(text, start) is None:
             return text[start:]
         tail = max(0, len(text) - _LONGEST_UNFINISHED)
-        for found in _ESCAPE_SEQUENCE.finditer(text, start):
+        for found in _pattern(_ESCAPE_SEQUENCE).finditer(text, start):
             if found.start() >= tail and _UNFINISHED_SEQUENCE.match(text, found.start()):
                 break
             parts.append(text[start : found.start()])

@@ -12,7 +12,6 @@ Stored in a file of ours that code in a sandbox cannot see.
 
 import datetime
 import os
-import tomllib
 from pathlib import Path
 from typing import Literal
 
@@ -90,7 +89,7 @@ class FolderDecisions:
             return {}
         try:
             return msgspec.convert(decode_toml(text), _Record).folder
-        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        except ValueError as error:
             raise SettingsError(f"The record of folders {self._path} is wrong: {error}.", hint=_HINT) from error
 
     def can_remember(self, folder: Path) -> bool:

@@ -6,7 +6,6 @@ later changes, by `git pull` for example, allow nothing until somebody has looke
 """
 
 import os
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
@@ -82,7 +81,7 @@ def read_folder_settings(folder: Path) -> FolderSettings:
         return FolderSettings()
     try:
         table = decode_toml(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise SettingsError(f"{path} is not valid TOML: {error}.", hint=_HINT) from error
     for section, values in table.items():
         for key in values if isinstance(values, dict) else ("",):

@@ -4,7 +4,6 @@ folder that is worked in. Nothing of them is used before the person trusted the 
 The nearest file comes last: where two contradict each other, it is the one that models follow.
 """
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -95,6 +94,8 @@ def has_instruction_file(folder: Path) -> bool:
 def instructions_digest(files: Iterable[InstructionFile], folder: Path) -> str:
     """SHA-256 of which files there are and what is in them, "" where there are none. The same from each folder of a
     repository between which there are no further files."""
+    import hashlib  # importing the library above would cost the first frame milliseconds
+
     root, found = _repository_root(folder), hashlib.sha256()
     there = False
     for file in files:
