@@ -16,7 +16,6 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.core.settings import ScreenSection, Settings, survives_hangup
-from oi_tui.app.engine.files.program_log import log_file
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
 from oi_tui.app.terminal.echo import echo
@@ -78,14 +77,14 @@ def open_app(
         if opening.live is not None or opening.past is not None:
             run_screen(screen_of(opening, screen.screen), mouse=mouse, transcript=transcript)
     outlives = survives_hangup(screen.detach, os.environ)
-    log = log_file()
 
     async def connect() -> EngineClient:
+        from oi_tui.app.engine.files.program_log import log_file
         from oi_tui.app.privacy import close_to_others
 
         close_to_others()  # code that runs without a sandbox could read our keys from our environment
         setup = place.setup
-        return await ProcessClient.start(msgspec.structs.replace(setup, outlives=outlives), log=log)
+        return await ProcessClient.start(msgspec.structs.replace(setup, outlives=outlives), log=log_file())
 
     tui = OiTui(connect, screen, prompt=prompt or None, session_id=session_id, workplace=place, outlives=outlives)
     run_screen(tui, mouse=mouse, transcript=transcript)
