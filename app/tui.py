@@ -116,6 +116,7 @@ class OiTui(TypingOrder):
         leave_at_signals(asyncio.get_running_loop(), lambda code: self.call_later(self.chat.leaving.obey_signal, code))
         if isinstance(self._driver, GuardedDriver):
             self._driver.farewell = self._attention.leave
+            self._driver.key_read = self.chat.typing_pause.note_read
         self._attention.timer = self.set_interval(1.0, self._attention.look, pause=True)
         self.watch(self, "app_focus", self._attention.note_focus, init=False)
         # After `fg` the terminal holds whatever the shell left there.

@@ -112,7 +112,7 @@ class ChatScreen(Screen[None]):
         self._clock = clock
         self._follow = follow
         self._arming = Arming(clock)
-        self._pause = TypingPause()
+        self.typing_pause = TypingPause()
         self.desk = PromptDesk(self, self.bridge)
         self.stops = StopKeys(self.bridge, self.desk, clock)
         self._queued = 0
@@ -141,12 +141,12 @@ class ChatScreen(Screen[None]):
 
     async def _complete(self) -> None:
         """Everything the first frame does not need, while the engine with the content starts."""
-        await self._pause.wait()  # as before each step: keys that came meanwhile are painted first
+        await self.typing_pause.wait()  # as before each step: keys that came meanwhile are painted first
         self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))
-        await self._pause.wait()
+        await self.typing_pause.wait()
         self.run_worker(self.bridge.run(self.complete), name="engine", exclusive=True)
-        await self._pause.wait()
-        await self._pause.import_aside("oi_tui.app.screens.chat_parts")
+        await self.typing_pause.wait()
+        await self.typing_pause.import_aside("oi_tui.app.screens.chat_parts")
         from oi_tui.app.screens.chat_parts import STYLES, Parts  # it is there now
 
         self.app.stylesheet.read(STYLES)
@@ -159,10 +159,10 @@ class ChatScreen(Screen[None]):
             self._clock,
             self.desk,
         )
-        await self._pause.wait()
+        await self.typing_pause.wait()
         await self.query_one("#upper").mount(parts.pane)
         bottom = self.query_one(Bottom)
-        await bottom.add(parts.approval, parts.question, parts.trouble, parts.recall, self._pause)
+        await bottom.add(parts.approval, parts.question, parts.trouble, parts.recall, self.typing_pause)
         self._parts = parts
         self.watch(parts.timeline, "cursor", self._show_hint, init=False)
         if isinstance(self.app, CompletesCode):
@@ -195,7 +195,7 @@ class ChatScreen(Screen[None]):
     def note_key(self, age: float) -> None:
         """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""
         self._arming.touch(age)
-        self._pause.note_key()
+        self.typing_pause.note_key()
         if not self.is_current:
             self._arming.show()
 

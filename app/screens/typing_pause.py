@@ -15,6 +15,9 @@ PAINTED = 0.012
 LONGEST = 0.05
 """Seconds that one piece of work waits at most: who types without end gets a complete screen all the same."""
 
+STEP = 0.003
+"""Seconds after which a wait looks whether the key was painted meanwhile."""
+
 TURN = 0.0005
 """Seconds after which an import yields to other threads: a key passes through three threads before it shows."""
 
@@ -26,6 +29,10 @@ class TypingPause:
         self._painted = float("-inf")
         """When the last key is on the screen."""
 
+    def note_read(self) -> None:
+        """A key was read from the terminal; `note_key` follows when the app gets it. Any thread may call this."""
+        self._painted = time.monotonic() + LONGEST
+
     def note_key(self) -> None:
         """A key came, and is painted before anything else happens."""
         self._painted = time.monotonic() + PAINTED
@@ -36,7 +43,7 @@ class TypingPause:
         await asyncio.sleep(0)
         # No event says that a key was painted: it is a matter of time.
         while (left := min(self._painted, begun + LONGEST) - time.monotonic()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(left)
+            await asyncio.sleep(min(left, STEP))
 
     async def import_aside(self, name: str) -> None:
         """Import a module, and whatever it imports, in a thread: each module is one piece of work."""
@@ -59,7 +66,7 @@ class TypingPause:
         """As `wait`, in a thread of its own."""
         begun = time.monotonic()
         while (left := min(self._painted, begun + LONGEST) - time.monotonic()) > 0:
-            time.sleep(left)
+            time.sleep(min(left, STEP))
 
 
 class _BeforeEach:

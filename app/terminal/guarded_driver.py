@@ -16,6 +16,7 @@ from textual._parser import ParseEOF, ParseError
 from textual._xterm_parser import XTermParser
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Key
 
 from oi_tui.app.terminal.skeleton import SKELETON
 
@@ -90,6 +91,9 @@ class GuardedDriver(LinuxDriver):
     farewell: Callable[[], str] | None = None
     """Tells what to write when the terminal is left."""
 
+    key_read: Callable[[], None] | None = None
+    """Called for every key as it is read, in the thread that reads: the app may get it some milliseconds later."""
+
     @contextmanager
     def gather_writes(self) -> Iterator[None]:
         """Write in one go what is written inside: each go wakes the thread that writes."""
@@ -135,6 +139,8 @@ class GuardedDriver(LinuxDriver):
             text = self.keys_of(decode(os.read(self.fileno, 4096))) if ready else self.late_keys()
             text = pastes.feed(text)
             for message in (*(parser.feed(text) if text else ()), *parser.tick()):
+                if self.key_read is not None and isinstance(message, Key):
+                    self.key_read()
                 self.process_message(message)
         with suppress(ParseEOF, ParseError):  # a key that was cut off by leaving
             tuple(parser.feed(""))

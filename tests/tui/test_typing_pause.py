@@ -1,0 +1,53 @@
+"""Work in the background waits for keys, from the moment they are read."""
+
+import asyncio
+import os
+from threading import Event
+
+import pytest
+from textual.events import Key
+from textual.message import Message
+
+from oi_tui.app.screens import typing_pause
+from oi_tui.app.screens.typing_pause import TypingPause
+from oi_tui.app.terminal.guarded_driver import GuardedDriver
+
+
+async def test_work_waits_for_a_key_that_was_read_until_it_is_painted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(typing_pause, "LONGEST", 1000.0)
+    monkeypatch.setattr(typing_pause, "PAINTED", 0.0)
+    pause = TypingPause()
+    pause.note_read()
+    work = asyncio.create_task(pause.wait())
+    imports = asyncio.create_task(asyncio.to_thread(pause.block))
+    await asyncio.sleep(0.01)
+    assert not work.done()
+    assert not imports.done()
+    pause.note_key()
+    await asyncio.wait_for(asyncio.gather(work, imports), 10)
+
+
+class Reader(GuardedDriver):
+    """Reads keys from a pipe, until the first one."""
+
+    def __init__(self, fileno: int) -> None:
+        self.fileno = fileno
+        self.exit_event = Event()
+        self._debug = False
+        self.seen: list[str] = []
+        self.key_read = lambda: self.seen.append("read")
+
+    def process_message(self, message: Message) -> None:
+        assert isinstance(message, Key)
+        self.seen.append(message.key)
+        self.exit_event.set()
+
+
+def test_a_key_is_announced_before_the_app_gets_it() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"a")
+    reader = Reader(reading)
+    reader.run_input_thread()
+    assert reader.seen == ["read", "a"]
+    os.close(reading)
+    os.close(writing)
