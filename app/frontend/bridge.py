@@ -43,6 +43,7 @@ from oi_tui.app.engine.core.protocol import (
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit, address_verb
+from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.app.engine.transcript.coalesce import is_delta
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -307,8 +308,9 @@ class Bridge:
     def _replay(self, batch: Batch) -> None:
         """What was: shown when all of it is there. What follows it says how things stand now."""
         if not batch.further:
-            self._past = Transcript()
+            self._past = Transcript(BlockList())
         extend(self._past, batch.events)
+        self._past.pack()
         if not batch.more:
             self.transcript = self._past
             self._route(PromptsQueued())

@@ -1,5 +1,6 @@
 """Branching at an earlier block: a fork, another wording of a prompt, another answer. The old branch is kept."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from textual.widget import Widget
@@ -34,13 +35,13 @@ async def may_leave(place: Widget, bridge: Bridge) -> bool:
     return bool(yes)
 
 
-def last_place(blocks: list[Block], block_id: str = "") -> str:
+def last_place(blocks: Sequence[Block], block_id: str = "") -> str:
     """Id of the last block up to this one (or at all) that the engine knows; "" if there is none."""
     place = next((number for number, block in enumerate(blocks) if block.id == block_id), len(blocks) - 1)
     return next((block.id for block in reversed(blocks[: place + 1]) if not block.id.startswith(_OURS)), "")
 
 
-def prompt_of(blocks: list[Block], block_id: str) -> UserBlock | None:
+def prompt_of(blocks: Sequence[Block], block_id: str) -> UserBlock | None:
     """The prompt that a block answers, or that it is."""
     place = next((number for number, block in enumerate(blocks) if block.id == block_id), -1)
     return next((block for block in reversed(blocks[: place + 1]) if isinstance(block, UserBlock)), None)

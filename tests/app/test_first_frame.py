@@ -46,7 +46,8 @@ MODULES = """
     app.engine.core.variable app.engine.core.verbs app.engine.files app.engine.files.given_file
     app.engine.files.owned_file app.engine.files.paths app.engine.files.settings_file app.engine.files.whole_file
     app.engine.text app.engine.text.lookalikes app.engine.text.safe app.engine.text.words app.engine.transcript
-    app.engine.transcript.action_changes app.engine.transcript.block_places app.engine.transcript.coalesce
+    app.engine.transcript.action_changes app.engine.transcript.block_list
+    app.engine.transcript.block_places app.engine.transcript.coalesce
     app.engine.transcript.event_log app.engine.transcript.open_blocks app.engine.transcript.text_changes
     app.engine.transcript.transcript app.engine.trust app.engine.trust.folder_decisions
     app.engine.trust.folder_digests app.engine.trust.folder_settings app.engine.trust.instruction_files app.flags

@@ -1,5 +1,6 @@
 """Recordings: what is in them, what is not, what is made of damaged ones, and that the loop does it again."""
 
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
@@ -87,7 +88,7 @@ async def recorded(
     return front.transcript
 
 
-def comparable(blocks: list[Block]) -> list[Block]:
+def comparable(blocks: Sequence[Block]) -> list[Block]:
     """Without what is another each time."""
     same = []
     for block in blocks:

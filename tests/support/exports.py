@@ -55,7 +55,7 @@ FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthChec
 
 def blocks_of(events: list[AnyEvent] | tuple[AnyEvent, ...]) -> list[Block]:
     """What the events fold to."""
-    return transcript_of(events).blocks
+    return list(transcript_of(events).blocks)
 
 
 def transcript_of(events: list[AnyEvent] | tuple[AnyEvent, ...]) -> Transcript:

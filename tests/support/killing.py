@@ -101,7 +101,7 @@ def kill_audit_writer(folder: Path, wait: float) -> None:
 def states_of_script() -> list[list[Block]]:
     """What the script folds to after each number of its events."""
     events = script()
-    return [fold_events(events[:number]).blocks for number in range(len(events) + 1)]
+    return [list(fold_events(events[:number]).blocks) for number in range(len(events) + 1)]
 
 
 def what_is_wrong(path: Path, written: int, states: Sequence[list[Block]]) -> str:

@@ -5,7 +5,7 @@ Today's loop runs against a recording; the events should be the recorded ones.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -183,7 +183,7 @@ async def resimulate(recording: Recording) -> list[AnyEvent]:
     return events
 
 
-def comparable(blocks: list[Block]) -> list[Block]:
+def comparable(blocks: Sequence[Block]) -> list[Block]:
     """Without what is another each time, and without what only an engine says around the loop."""
     same: list[Block] = []
     for block in blocks:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from textual.selection import Selection
 
 from oi_tui.app.engine.core.blocks import Block
+from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.widgets.rows.row import RowStrip, ViewRow
 from oi_tui.widgets.rows.selection import selected_text
 from oi_tui.widgets.rows.window import RowWindow
@@ -25,7 +26,7 @@ class Viewport(RowWindow):
     def __init__(self, canvas: Canvas) -> None:
         super().__init__()
         self.canvas = canvas
-        self.blocks: list[Block] = []
+        self.blocks = BlockList()
         self.behind = False
         """Whether a visible block has more to show than there was time for; the next layout continues."""
         self._heights = Heights()
@@ -59,7 +60,7 @@ class Viewport(RowWindow):
         if not (self.blocks and before and blocks[before].id == self.blocks[0].id):
             self._displays.clear()
             self.top, before = (0, 0), 0
-        self.blocks = list(blocks)
+        self.blocks = BlockList(blocks)
         self._heights = Heights(estimate(block, self.canvas) for block in blocks)
         self._cells.clear()
         self._outdated = range(0)

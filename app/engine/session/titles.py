@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 
 from oi_tui.app.engine.agent.loop import Session
@@ -135,7 +135,7 @@ class Titles:
         text = "\n\n".join(filter(None, parts))
         return ChatRequest(messages=(ChatMessage(role="system", text=ASK), ChatMessage(role="user", text=text)))
 
-    def _beginning(self, blocks: list[Block], kind: type[UserBlock] | type[ProseBlock], length: int) -> str:
+    def _beginning(self, blocks: Sequence[Block], kind: type[UserBlock] | type[ProseBlock], length: int) -> str:
         """Of the first block of this kind; cut only after secrets are out, or half of one would be left."""
         whole = next((block.text for block in blocks if isinstance(block, kind)), "")
         return self._redactor.redact(safe_text(whole)).text[:length]

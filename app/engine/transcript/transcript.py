@@ -5,6 +5,8 @@ Nothing here waits, reads a clock or touches a file: the same events always give
 Text of a stream is joined when somebody looks: a piece costs its own length, however much is there.
 """
 
+from collections.abc import Sequence
+from operator import attrgetter
 from sys import intern
 from typing import TypeVar, assert_never
 
@@ -80,6 +82,7 @@ from oi_tui.app.engine.transcript.action_changes import (
     with_source,
     with_tail,
 )
+from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.app.engine.transcript.block_places import BlockPlaces
 from oi_tui.app.engine.transcript.open_blocks import cause_of, settle_block
 from oi_tui.app.engine.transcript.text_changes import as_thought, count_thought, with_text_end
@@ -94,8 +97,8 @@ class _Stray(Exception):
 class Transcript:
     """The blocks of a session and its running totals."""
 
-    def __init__(self) -> None:
-        self._blocks: list[Block] = []
+    def __init__(self, blocks: BlockList | None = None) -> None:
+        self._blocks: list[Block] | BlockList = [] if blocks is None else blocks
         self._growing: dict[str, dict[int, list[str]]] = {}
         """By block and number of the output: pieces that are still to be joined to it."""
         self.usage = Usage()
@@ -129,22 +132,22 @@ class Transcript:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Transcript):
             return NotImplemented
-        return (self.blocks, self.usage, self.model, self.approval, self.turn_open) == (
-            other.blocks,
-            other.usage,
-            other.model,
-            other.approval,
-            other.turn_open,
-        )
+        compared = attrgetter("blocks", "usage", "model", "approval", "turn_open")
+        return bool(compared(self) == compared(other))
 
     __hash__ = None  # type: ignore[assignment]  # mutable, compared by content
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> Sequence[Block]:
         """What there is, in order; not to be changed."""
         for block_id in tuple(self._growing):
             self._join(block_id)
         return self._blocks
+
+    def pack(self) -> None:
+        """Compress older blocks, where they are in a `BlockList`."""
+        if isinstance(blocks := self.blocks, BlockList):
+            self._settled = max(self._settled, blocks.pack())
 
     def block(self, block_id: str) -> Block:
         """The block of this id; KeyError if there is none."""
@@ -280,7 +283,7 @@ class Transcript:
                 said = msgspec.structs.asdict(event)
                 return self._add(NoticeBlock(id=said.pop("block_id"), **said))
             case ConversationCleared():
-                self._blocks, self._displays, self._growing = [], {}, {}
+                self._blocks, self._displays, self._growing = type(self._blocks)(), {}, {}
                 self._index = BlockPlaces(self._blocks)
                 self.foreign.clear()
                 self._approved.clear()
@@ -389,7 +392,7 @@ class Transcript:
             if everywhere and isinstance(closed, CodeBlock) and closed.rerun:
                 closed = msgspec.structs.replace(closed, rerun="")  # the kernel is another one now
             if closed is not block:
-                blocks[index] = closed
+                self._blocks[index] = closed
                 changed.append(index)
         self._approved.clear()
         if everywhere:

@@ -113,12 +113,8 @@ def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOut
 def blocks_of_list(messages: list[Any]) -> list[Block]:
     """The blocks of a bare list of messages; StoreError if it is none."""
     numbered = update_messages(messages)
-    return fold_events(
-        events_from_messages(
-            [message for _, message in numbered],
-            numbers=[number for number, _ in numbered],
-        )
-    ).blocks
+    events = events_from_messages([message for _, message in numbered], numbers=[number for number, _ in numbered])
+    return list(fold_events(events).blocks)
 
 
 def _restore(block: Block, outlined: Block | None) -> Block:
