@@ -382,7 +382,7 @@ def test_R3_a_kernel_that_dies_is_reported_and_the_session_goes_on(start: Start,
 def test_R4_T7_input_is_asked_on_the_screen_and_only_the_code_hears_the_answer(start: Start, script: Script) -> None:
     shown = start(ASKING, "All done.", ASKING_SECRETLY, "That is all.", arguments=("--approve", "auto"))
     shown.send("%name = input('name? ')\r")
-    shown.wait_for("Running code asks")
+    shown.wait_for("The code is waiting for input")
     answer(shown, "Ben")
     shown.send("%print('hello', name)\r")
     shown.wait_for("hello Ben")
@@ -390,7 +390,7 @@ def test_R4_T7_input_is_asked_on_the_screen_and_only_the_code_hears_the_answer(s
     shown.send("/clear\r")
     shown.wait_gone("hello Ben")
     shown.send("ask me\r")
-    shown.wait_for("Running code asks")
+    shown.wait_for("The code is waiting for input")
     shown.wait_for("name?")
     assert "name = input" in shown.screen
     assert len(script.requests) == 1, "nothing is asked of the model while the code waits"
@@ -400,7 +400,7 @@ def test_R4_T7_input_is_asked_on_the_screen_and_only_the_code_hears_the_answer(s
     new = second["messages"][len(first["messages"]) :]
     assert json.dumps(new).count("Ada") == json.dumps(new).count("hello Ada") == 1, "only what the code printed"
     shown.send("ask me secretly\r")
-    shown.wait_for("Running code asks")
+    shown.wait_for("The code is waiting for input")
     answer(shown, "xyzzy", masked=True)
     shown.wait_for("That is all.")
     assert "length 5" in json.dumps(script.requests[3]["messages"])
@@ -414,4 +414,4 @@ def answer(shown: Terminal, text: str, *, masked: bool = False) -> None:
     shown.send(text)
     shown.wait_for("•" * len(text) if masked else re.compile(rf"^ {text}", re.MULTILINE))
     shown.send("\r")
-    shown.wait_gone("Running code asks")
+    shown.wait_gone("The code is waiting for input")

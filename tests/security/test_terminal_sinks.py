@@ -155,7 +155,7 @@ def test_T1_T4_outputs_of_every_kind_and_the_screens_that_look_at_them(
     script.write(f"Look {pictures}\n\n```python\n{OUTPUTS.format(evil=evil)}\n```\n", f"Done. {HOSTILE}\n\n{pictures}")
     shown = start(model=script.arguments, arguments=("-y",))
     shown.send("go\r")
-    shown.wait_for("Running code asks")
+    shown.wait_for("The code is waiting for input")
     wait_armed(shown, "enter send to the code")
     shown.send("an answer")
     shown.wait_for(re.compile("^ an answer", re.MULTILINE))
