@@ -125,6 +125,24 @@ MATRIX: dict[str, tuple[str, list[str | tuple[str, str]]]] = {
     "fence_with_text_behind": ("```python\n1\n``` x\n2\n```", [("python", "1\n``` x\n2")]),
     "brace_prose": ("{x} is a set\n{ and }\n{'a': 1}\n", ["{x} is a set\n{ and }\n{'a': 1}"]),
     "long_line_of_ticks": ("`" * 300 + "\n```python\n1\n```", ["`" * 300, ("python", "1")]),
+    "helpers": (
+        "I define:\n<helpers>\ndef f():\n    return 1\n</helpers>\nUse them.",
+        ["I define:", ("python", "def f():\n    return 1"), "Use them."],
+    ),
+    "fence_in_helpers": (
+        "<helpers>\n\n```python\ndef f():\n    return 1\n```\n</helpers>\nUse them.",
+        [("python", "def f():\n    return 1"), "Use them."],
+    ),
+    "helpers_closed_in_a_string": (
+        '<helpers>\nx = """\n</helpers>\n"""\n</helpers>\n',
+        [("python", 'x = """\n</helpers>\n"""')],
+    ),
+    "helpers_that_are_spoken_of": (
+        "Put them into `<helpers>` and <helpers> or:\n</helpers>\nSo.",
+        ["Put them into `<helpers>` and <helpers> or:\n</helpers>\nSo."],
+    ),
+    "empty_helpers": ("A\n<helpers>\n</helpers>\nB", ["A\n<helpers>\n</helpers>\nB"]),
+    "helpers_never_closed": ("<helpers>\ndef f(): ...", [("python", "def f(): ...")]),
     "emoji": ("😀\n```python\n'😀'\n```", ["😀", ("python", "'😀'")]),
 }
 

@@ -13,7 +13,7 @@ from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.answer_blocks import AnswerBlocks, TextBlocks
 from oi_tui.app.engine.parsing.calls import Call, CallReader, Canonical
 from oi_tui.app.engine.parsing.fenced_source import FencedSource
-from oi_tui.app.engine.parsing.fences import Fence, may_open, opening
+from oi_tui.app.engine.parsing.fences import Fence, is_helpers_end, may_open, opening
 from oi_tui.app.engine.parsing.line_buffer import HELD_LINE, LineBuffer
 from oi_tui.app.engine.parsing.text_stream import TextStream
 from oi_tui.app.engine.parsing.thinking import Thinking, closes_within, may_be_tag
@@ -38,6 +38,8 @@ class AnswerText:
         self._text = TextBlocks(blocks)
         self._trusting = False
         self._fence = Fence(indent=0, marker="", ticks="```", label="")
+        self._fence_in_helpers = False
+        """Whether a fence was opened within `<helpers>`, of which the end is still to come."""
         self._language: Language | None = None
         self._head: list[str] = []
         """The opening line of a block and blank lines after it, while it is open what becomes of them."""
@@ -115,6 +117,10 @@ class AnswerText:
             return self._go(self._prose_rest)
         if not whole:
             return not may_open(line) and self._go(self._prose_rest)
+        if is_helpers_end(line) and self._fence_in_helpers:
+            self._fence_in_helpers = False
+            self._lines.take_line()
+            return True
         fence = opening(line)
         return self._go(self._prose_rest) if fence is None else self._open_fence(fence)
 
@@ -189,6 +195,12 @@ class AnswerText:
             case "closing" | "thought" as kind:
                 return self._end_head(self._prose_line, closed=kind == "closing")
             case "text":
+                line, whole = self._lines.line()
+                if self._fence.holds_helpers and not whole and len(line) <= HELD_LINE and may_open(line):
+                    return False
+                if self._fence.holds_helpers and (fence := opening(line)) and not fence.holds_helpers:
+                    self._fence_in_helpers = True
+                    return self._open_fence(fence)
                 return self._begin_call_or_sample() if self._language is None else self._start_source(self._language)
 
     def _start_source(self, language: Language) -> bool:

@@ -1,7 +1,8 @@
 """Lines that open or close a fenced block of code.
 
-The rules are CommonMark's, with two differences: a fence may be indented by any width (models indent the
-blocks of a list as they like), and one in a block quote is not seen, since a quote is not an order to run.
+The rules are CommonMark's, with three differences: a fence may be indented by any width (models indent the
+blocks of a list as they like), one in a block quote is not seen, since a quote is not an order to run, and lines with
+`<helpers>` and `</helpers>` alone are fences of Python code, in which there may be a fence once more.
 """
 
 import re
@@ -15,6 +16,9 @@ _LABEL = re.compile(r"[\s{.]*((?:jupyter:)?[\w+#.-]+)")
 """The prefix is that of a kernelspec which is called like ours; another colon is the beginning of a file's name."""
 
 
+HELPERS, HELPERS_END = "<helpers>", "</helpers>"
+
+
 class Fence(Value, frozen=True, kw_only=True):
     """An opening line that was read."""
 
@@ -26,9 +30,16 @@ class Fence(Value, frozen=True, kw_only=True):
     label: str
     """First word of the info string, without braces and dots: the language. Empty if there is none."""
 
+    @property
+    def holds_helpers(self) -> bool:
+        """Whether it is a `<helpers>` line."""
+        return self.ticks == HELPERS_END
+
     def is_closed_by(self, line: str) -> bool:
         """Whether the line (without its end) closes the block."""
         ticks = line.strip(" \t")
+        if self.holds_helpers:
+            return ticks == HELPERS_END
         return (
             len(ticks) >= len(self.ticks)
             and not ticks.strip(self.ticks[0])
@@ -38,6 +49,8 @@ class Fence(Value, frozen=True, kw_only=True):
     def may_be_closed_by(self, begun: str) -> bool:
         """Whether a line that begins like this may turn out to close the block."""
         ticks = begun.lstrip(" \t")
+        if self.holds_helpers:
+            return HELPERS_END.startswith(ticks.rstrip(" \t"))
         if len(begun) - len(ticks) > self.indent + 3:
             return False
         return not ticks.strip(self.ticks[0]) or self.is_closed_by(begun)
@@ -55,6 +68,8 @@ class Fence(Value, frozen=True, kw_only=True):
 
 def opening(line: str) -> Fence | None:
     """The fence that this line (without its end) opens."""
+    if line.strip(" \t") == HELPERS:
+        return Fence(indent=len(line) - len(line.lstrip(" \t")), marker="", ticks=HELPERS_END, label="python")
     found = _OPENING.fullmatch(line)
     if found is None:
         return None
@@ -72,4 +87,10 @@ def opening(line: str) -> Fence | None:
 
 def may_open(begun: str) -> bool:
     """Whether a line that begins like this may turn out to open a block."""
-    return _OPENING_BEGUN.fullmatch(begun) is not None
+    tag = begun.strip(" \t")
+    return _OPENING_BEGUN.fullmatch(begun) is not None or HELPERS.startswith(tag) or HELPERS_END.startswith(tag)
+
+
+def is_helpers_end(line: str) -> bool:
+    """Whether the line (without its end) closes `<helpers>` whose code had a fence of its own."""
+    return line.strip(" \t") == HELPERS_END
