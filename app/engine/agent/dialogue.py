@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from oi_tui.app.engine.agent import completion
+from oi_tui.app.engine.agent.answer_review import AnswerReview
 from oi_tui.app.engine.agent.answer_stream import AnswerStream
 from oi_tui.app.engine.agent.budget import Budget, BudgetNotice
 from oi_tui.app.engine.agent.failure_notice import failure_notice
@@ -17,14 +18,17 @@ from oi_tui.app.engine.agent.prompt import Conversation
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
-from oi_tui.app.engine.core.blocks import Action
-from oi_tui.app.engine.core.chat_model import ChatRequest, Delta
+from oi_tui.app.engine.core.blocks import Action, CallBlock, CodeBlock, ProseBlock
+from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import Emit, NoticeAdded, StepStarted
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.transcript.transcript import Transcript
+
+Answered = ProseBlock | CodeBlock | CallBlock
+"""What an answer consists of, but for thoughts."""
 
 
 class Dialogue:
@@ -52,6 +56,7 @@ class Dialogue:
         self._plugins, self._halt, self._emit = plugins, halt, emit
         self._conversation = Conversation(instructions.redactor, settings.output_to_model)
         self._instructions, self._ready = instructions, ready
+        self._review = AnswerReview(transcript, kernels, emit)
 
     async def ask(self, step: int) -> Sequence[str]:
         """Ask the model; returns the ids of the actions it proposes, none if it must be asked again.
@@ -65,16 +70,20 @@ class Dialogue:
         if model := self._choices.model:
             self._require(self._budget.check_price(model.name, known=model.tells_price))
         self._emit(StepStarted(number=step))
+        if step == 1:
+            self._review.begin_turn()
         try:
-            await self._stream()
+            whole = await self._stream()
         except ModelError as error:
             self._halt.check()  # a cancelled request may look like one that failed
             self._emit(failure_notice(error))
             raise TurnStopped("model_error", error.title) from error
         self._halt.check()
         blocks, step = self._transcript.blocks, self._transcript.step
-        written = [block for block in blocks if isinstance(block, Action) and block.step == step]
-        proposed = [block.id for block in written if block.state == "proposed"]
+        written = [block for block in blocks if isinstance(block, Answered) and block.step == step]
+        proposed = [block.id for block in written if isinstance(block, Action) and block.state == "proposed"]
+        if not proposed and whole and model is not None and await self._review.objects(written, model.name):
+            return ()
         if not proposed and (end := completion.end_of(blocks, step, insist=self._choices.complete)) is not None:
             raise TurnStopped("done", end)
         return proposed
@@ -93,12 +102,12 @@ class Dialogue:
     def _notice(self, remark: BudgetNotice) -> None:
         self._emit(NoticeAdded(block_id=new_id(), level=remark.level, title=remark.title, hint=remark.hint))
 
-    async def _stream(self) -> None:
-        """Send the request, and emit the answer while it comes."""
+    async def _stream(self) -> bool:
+        """Send the request, and emit the answer while it comes; whether that is whole."""
         if (model := self._choices.model) is None:
             raise ModelError("unknown_model", "No model chosen.", hint="Type /model, or start with -m NAME.")
-        if (request := await self._request(images=model.takes_images)) is None:
-            return
+        if (request := await self._request(model)) is None:
+            return False
         answer = AnswerStream(self._kernels.canonical, self._emit, self._runners.tools.names)
         with self._plugins.around(request):
             try:
@@ -109,19 +118,21 @@ class Dialogue:
             answer.close(complete=not self._halt.is_asked())
         if (remark := answer.remark) and not (answer.empty and self._halt.is_asked()):
             self._notice(BudgetNotice("warning", *remark))
+        return answer.remark is None
 
-    async def _request(self, *, images: bool) -> ChatRequest | None:
+    async def _request(self, model: Model) -> ChatRequest | None:
         """What the model is sent next; None if the person stopped the turn meanwhile."""
         blocks, languages = tuple(self._transcript.blocks), self._kernels.languages
         system = self._instructions.message()
         # A thread: in a resumed session, every block is searched for secrets, which can take seconds.
         self._conversation.insist = self._choices.complete
-        build = partial(self._conversation.messages, blocks, system=system, images=images)
+        build = partial(self._conversation.messages, blocks, system=system, images=model.takes_images)
         if (messages := await self._halt.result(partial(asyncio.to_thread, build))) is None:
             return None
         for event in withheld_events(self._conversation, self._transcript):
             self._emit(event)
-        return ChatRequest(messages=messages, tools=self._runners.tools.specs(languages))
+        tools = self._runners.tools.specs(languages) if self._review.allows_calls(model.name) else ()
+        return ChatRequest(messages=messages, tools=tools)
 
 
 async def _read(deltas: AsyncGenerator[Delta, None], answer: AnswerStream) -> None:

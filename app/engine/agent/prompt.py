@@ -138,8 +138,9 @@ class _Teller:
             case [UserBlock() as block]:
                 shown = tuple(name for name in block.files if name.startswith("data:image/")) if self._images else ()
                 yield ChatMessage(role="user", text=self._with_files(block), images=shown)
-            case [NoticeBlock()]:
-                return
+            case [NoticeBlock() as block]:
+                if block.to_model:
+                    yield ChatMessage(role="user", text=self._clean(block)(block.to_model))
             case [CodeBlock(author="user") as block]:
                 text = f"I ran this {block.language} code:\n{self._fence(block, block.source)}"
                 text += f"\nOutput ({UNTRUSTED}):\n{self._report(block)}"

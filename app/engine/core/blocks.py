@@ -161,6 +161,8 @@ class NoticeBlock(Value, frozen=True, kw_only=True, tag="notice"):
     """What a person can do about it with one key."""
     wait: float = 0.0
     """Seconds that a server asked to wait; 0 where it did not."""
+    to_model: str = ""
+    """What the model reads of it, "" for nothing."""
 
 
 ActionBlock = CodeBlock | CallBlock

@@ -447,6 +447,8 @@ class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):
     """What a person can do about it with one key."""
     wait: float = 0.0
     """Seconds that a server asked to wait; 0 where it did not."""
+    to_model: str = ""
+    """What the model reads of it, "" for nothing."""
 
 
 class ConversationCleared(Event, frozen=True, kw_only=True, tag=True):

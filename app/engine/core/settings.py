@@ -77,7 +77,8 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     output_price: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """Price of a million output tokens in US dollars."""
     tools: Literal["auto", "on", "off"] = "auto"
-    """Native tool calls: `auto` uses them if the model has them, else fenced code."""
+    """Native tool calls: `auto` uses them if the model has them, else fenced code, and fenced code after two calls that
+    cannot be read."""
     images: Literal["auto", "on", "off"] = "auto"
     """Send pictures to the model."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3

@@ -122,6 +122,7 @@ class _Unfolding:
                     details=block.details,
                     remedies=block.remedies,
                     wait=block.wait,
+                    to_model=block.to_model,
                 )
 
     def _to_step(self, step: int) -> Iterator[AnyEvent]:
