@@ -32,6 +32,7 @@ ALLOWED = re.compile(
     rf"|\x1b\[\?(?:{_MODES})[hl]"
     r"|\x1b\[\?(?:2026|2048)\$p"  # are whole frames, and sizes in the band, known?
     r"|\x1b\[>\d{1,2}u|\x1b\[<u"  # the keyboard protocol, on and off
+    r"|\x1b\[>4(?:;1)?m"  # that of xterm, on and off
     rf"|\x1b\]22;(?:{_SHAPES})\x07"  # the pointer's shape
     r"|\x1b\[>0q|\x1b\[\?[12];1;0S|\x1b\[1[46]t|\x1b\[c"  # what is asked once: name, sixels, cells, attributes
     rf"|\x1b\]2;oi-tui(?:: (?:{_CALLS}))?\x1b\\|\x1b\[2[23];2t"  # the bell, and the title, kept and put back
