@@ -1,6 +1,6 @@
 """How much a session may cost: money and tokens, counted over all its turns. Pure; the session stops by it."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import Level
@@ -17,8 +17,28 @@ class BudgetNotice(NamedTuple):
     hint: str = ""
 
 
+class WiderBudget(Protocol):
+    """Limits beyond one session."""
+
+    @property
+    def counts_money(self) -> bool:
+        """Whether a limit of money is set."""
+        ...
+
+    def obstacle(self) -> BudgetNotice | None:
+        """Why no further request may be sent, None while there is room."""
+        ...
+
+    def notices(self) -> list[BudgetNotice]:
+        """What to say after an answer, each thing once."""
+        ...
+
+
 class Budget:
     """Limits; 0 is none."""
+
+    wider: WiderBudget | None = None
+    """Limits over all sessions, if there are any."""
 
     def __init__(self, cost: float = 0.0, tokens: int = 0) -> None:
         self.cost = cost
@@ -56,7 +76,7 @@ class Budget:
             higher = f"/budget {2 * max(self.tokens, self._all_tokens(usage))} tokens"
             flag = "--max-tokens"
         else:
-            return None
+            return None if self.wider is None else self.wider.obstacle()
         title = f"Stopped before the next request: this session has spent {spent}."
         return BudgetNotice(
             "warning", title, f"Raise it, for instance with {higher}, then /retry; or start with {flag}."
@@ -64,9 +84,10 @@ class Budget:
 
     def check_price(self, model: str, *, known: bool) -> BudgetNotice | None:
         """Why this model may not be asked, None where there is no limit of money, or its price is known."""
-        if not self.cost or known:
+        if known or not (self.cost or (self.wider is not None and self.wider.counts_money)):
             return None
-        limit = f"so the budget of {dollars(self.cost)} does not allow it."
+        whose = f"the budget of {dollars(self.cost)}" if self.cost else "a budget of the settings"
+        limit = f"so {whose} does not allow it."
         title = f"No request was sent: the price of {model} is not known, {limit}"
         hint = "Set model.input_price and model.output_price (0 if it costs nothing), or say /budget off, then /retry."
         return BudgetNotice("error", title, hint)
@@ -85,7 +106,7 @@ class Budget:
             found["tokens"] = BudgetNotice("warning", f"The budget of this session is nearly spent: {spent}.")
         new = [remark for name, remark in found.items() if name not in self._said]
         self._said.update(found)
-        return new
+        return new if self.wider is None else [*new, *self.wider.notices()]
 
     def describe(self, usage: Usage) -> str:
         """The limits and what is spent."""

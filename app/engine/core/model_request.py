@@ -35,6 +35,12 @@ class RequestRecord(Value, frozen=True, kw_only=True):
     failed: bool = False
 
 
+def provider_prefix(model: str) -> str:
+    """What stands in front of the slash; a name without one is OpenAI's, or of a server that speaks its language."""
+    prefix, slash, _ = model.partition("/")
+    return prefix if slash else "openai"
+
+
 class TurnRecord(Value, frozen=True, kw_only=True):
     """One turn and how it ended."""
 

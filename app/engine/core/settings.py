@@ -206,6 +206,36 @@ class PolicySection(SettingsSection, frozen=True, kw_only=True):
     """Rules for code that never runs. More rules are in `permissions.toml`."""
 
 
+class ProviderBudget(SettingsSection, frozen=True, kw_only=True):
+    """What requests to one provider may cost, in US dollars; 0 is no limit."""
+
+    day: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    month: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+
+
+class BudgetSection(SettingsSection, frozen=True, kw_only=True):
+    """What models may cost over all sessions. `loop.max_cost` is the budget of one session."""
+
+    turn: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Budget of one turn in US dollars; 0 is no limit."""
+    day: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Budget of a day."""
+    month: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Budget of a month."""
+    scope: Literal["all", "profile"] = "all"
+    """What counts towards day and month: every session, or those with the same profile."""
+    at_limit: Literal["stop", "warn", "switch"] = "stop"
+    """At a limit: stop before the next request, warn and continue, or continue with `cheaper_model`."""
+    cheaper_model: str = ""
+    """Model to continue with at a limit (`at_limit = "switch"`)."""
+    requests_per_minute: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Requests in a minute, over all sessions; a further one waits. 0 is no limit."""
+    tokens_per_minute: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Tokens in a minute, input and output, over all sessions; a further request waits. 0 is no limit."""
+    providers: dict[str, ProviderBudget] = {}
+    """`[budget.providers.openai]`: `day` and `month` of one provider."""
+
+
 class DetachSection(SettingsSection, frozen=True, kw_only=True):
     """When a session keeps running without a screen."""
 
@@ -268,5 +298,6 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     kernel: KernelSection = KernelSection()
     sandbox: SandboxSection = SandboxSection()
     policy: PolicySection = PolicySection()
+    budget: BudgetSection = BudgetSection()
     detach: DetachSection = DetachSection()
     screen: ScreenSection = ScreenSection()

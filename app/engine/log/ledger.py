@@ -5,6 +5,7 @@ Sessions can be deleted; what they cost stays. No words of a session are in it, 
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -52,6 +53,9 @@ SPENT = """
     WHERE at >= ? AND (? = '' OR provider = ?) AND (? IS NULL OR profile = ?)
 """
 
+LAST_MINUTE = "SELECT at, input_tokens + output_tokens FROM requests WHERE at >= ? ORDER BY at"
+MINUTE = 60.0
+
 PATIENCE = 2.0
 """Seconds that another process may hold the file."""
 
@@ -75,6 +79,18 @@ class Ledger:
         with self._failures():
             row = self._open().execute(SPENT, (since, provider, provider, profile, profile)).fetchone()
         return Spending._make(row)
+
+    def seconds_until_below(self, *, requests: int, tokens: int) -> float:
+        """Until the last minute has fewer requests and tokens than these (0 is no limit); 0.0 if it has already."""
+        now = time.time()
+        with self._failures():
+            found = self._open().execute(LAST_MINUTE, (now - MINUTE,)).fetchall()
+        for left in range(len(found) + 1):
+            counted = found[left:]
+            many = requests and len(counted) >= requests
+            if not many and not (tokens and sum(count for _, count in counted) >= tokens):
+                return max(0.0, found[left - 1][0] + MINUTE - now) if left else 0.0
+        return 0.0
 
     def rows(self, by: Grouping, since: float = 0.0, until: float = 1e18) -> list[UsageRow]:
         """The requests of a time, put together by one of their properties."""

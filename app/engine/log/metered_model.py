@@ -3,6 +3,7 @@
 At level debug the log has the words of request and answer, too.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -23,7 +24,7 @@ from oi_tui.app.engine.core.chat_model import (
     ToolDelta,
 )
 from oi_tui.app.engine.core.errors import ModelError
-from oi_tui.app.engine.core.model_request import RequestRecord
+from oi_tui.app.engine.core.model_request import RequestRecord, provider_prefix
 
 _log = logging.getLogger(__name__)
 
@@ -35,12 +36,20 @@ class MeteredModel:
     """A model whose requests are timed, logged and counted."""
 
     def __init__(
-        self, model: Model, note: NoteRequest, blank: RequestRecord, clock: Callable[[], float] = time.monotonic
+        self,
+        model: Model,
+        note: NoteRequest,
+        blank: RequestRecord,
+        *,
+        wait: Callable[[], float] = lambda: 0.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`blank` is a record with all that is known of every request of this session: its id, folder and profile."""
+        """`blank` is a record with all that is known of every request of this session: its id, folder and profile.
+        `wait` says how many seconds a request has to wait for our own limits; OiTuiError if it may not be sent."""
         self._model = model
         self._note = note
         self._blank = blank
+        self._wait = wait
         self._clock = clock
 
     @property
@@ -66,17 +75,26 @@ class MeteredModel:
     def for_session(self, session_id: str) -> "MeteredModel":
         """The same model, counted for another session, such as a fork."""
         blank = msgspec.structs.replace(self._blank, session_id=session_id)
-        return MeteredModel(self._model, self._note, blank, self._clock)
+        return MeteredModel(self._model, self._note, blank, wait=self._wait, clock=self._clock)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """The answer, unchanged; it is noted when it is over, however it ends."""
+        while (delay := self._wait()) > 0:
+            yield Retrying(delay=delay, why="own limit for a minute")
+            await asyncio.sleep(delay)
         name, session = self._model.name, self._blank.session_id
         keeps_words = _log.isEnabledFor(logging.DEBUG)
         if keeps_words:
             told = {"session": session, "model": name, "request": [_as_json(one) for one in request.messages]}
             _log.debug("the model is asked", extra={"fields": told})
         begun, said, error = self._clock(), list[str](), None
-        record = {"at": time.time(), "model": name, "provider": _provider(name), "ending": "stopped", "retries": 0}
+        record = {
+            "at": time.time(),
+            "model": name,
+            "provider": provider_prefix(name),
+            "ending": "stopped",
+            "retries": 0,
+        }
         try:
             async with aclosing(self._model.stream(request)) as deltas:
                 async for delta in deltas:
@@ -123,12 +141,6 @@ class MeteredModel:
         else:
             _log.info("the model answered", extra={"fields": fields})
         self._note(record)
-
-
-def _provider(name: str) -> str:
-    """What stands in front of the slash; a name without one is OpenAI's, or of a server that speaks its language."""
-    prefix, slash, _ = name.partition("/")
-    return prefix if slash else "openai"
 
 
 def _as_json(message: ChatMessage) -> dict[str, object]:

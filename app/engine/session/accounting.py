@@ -4,15 +4,16 @@ import logging
 import time
 from datetime import datetime
 
-from oi_tui.app.engine.agent.budget import dollars
+from oi_tui.app.engine.agent.budget import BudgetNotice, dollars
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent, StepStarted, TurnEnded, TurnStarted
-from oi_tui.app.engine.core.model_request import RequestRecord, TurnRecord
+from oi_tui.app.engine.core.model_request import RequestRecord, TurnRecord, provider_prefix
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.metered_model import MeteredModel
+from oi_tui.app.engine.session.limits import LimitState, SpendingLimits
 from oi_tui.app.engine.text.usage_table import usage_table
 
 _log = logging.getLogger(__name__)
@@ -28,6 +29,10 @@ class Accounting:
         self._id = session_id
         self._begun: float | None = None
         """When the turn began; None between turns."""
+        self._spent_before = 0.0
+        """US dollars of the session before the turn."""
+        self.limits = SpendingLimits(setup.settings.budget, ledger, profile=setup.profile)
+        session.budget.wider = self
 
     def meter(self, model: Model) -> MeteredModel:
         """The same model; each of its requests is counted. One that another session left to this one is counted here
@@ -35,13 +40,14 @@ class Accounting:
         if isinstance(model, MeteredModel):
             return model.for_session(self._id)
         blank = RequestRecord(at=0.0, session_id=self._id, folder=self._setup.cwd, profile=self._setup.profile)
-        return MeteredModel(model, self._note, blank)
+        return MeteredModel(model, self._note, blank, wait=self._wait)
 
     def follow(self, event: AnyEvent) -> None:
         """Count a turn when it ends."""
         match event:
             case TurnStarted() | StepStarted() if self._begun is None:
                 self._begun = time.monotonic()
+                self._spent_before = self._session.transcript.usage.priced
             case TurnEnded() if self._begun is not None:
                 seconds, self._begun = time.monotonic() - self._begun, None
                 self._note(
@@ -57,6 +63,56 @@ class Accounting:
                 )
             case _:
                 pass
+
+    # -- limits over all sessions ---------------------------------------------------------------------
+
+    @property
+    def counts_money(self) -> bool:
+        """Whether a limit of money is set, which an answer of unknown price could break."""
+        return bool(self._states()) and self.limits.stops
+
+    def obstacle(self) -> BudgetNotice | None:
+        """Why no further request may be sent, None while there is room."""
+        try:
+            return self.limits.obstacle(*self._state())
+        except StoreError as error:
+            return BudgetNotice("error", error.title, error.hint)
+
+    def notices(self) -> list[BudgetNotice]:
+        """What to say of the limits after an answer, each thing once."""
+        try:
+            return list(self.limits.notices(*self._state()))
+        except StoreError:
+            return []  # it is said before the next request
+
+    def cheaper_model(self) -> str:
+        """The model to continue with because a limit is reached, "" if there is no reason to."""
+        cheaper = self.limits.cheaper_model
+        if not cheaper or cheaper == self._session.transcript.model:
+            return ""
+        reached = [state for state in self._states() if state.is_over]
+        if reached:
+            title = f"{reached[0].name} is spent: {reached[0].share}."
+            self._session.notice("warning", f"{title[0].upper()}{title[1:]}", f"Continuing with {cheaper}.")
+        return cheaper if reached else ""
+
+    def _wait(self) -> float:
+        try:
+            return self.limits.wait()
+        except StoreError as error:  # it protects nobody's money
+            _log.warning("requests are not held back: %s", error)
+            return 0.0
+
+    def _states(self) -> list[LimitState]:
+        try:
+            return self.limits.states(*self._state())
+        except StoreError:
+            return []
+
+    def _state(self) -> tuple[str, float]:
+        """The provider in use, and US dollars of the turn so far."""
+        transcript = self._session.transcript
+        return provider_prefix(transcript.model), max(0.0, transcript.usage.priced - self._spent_before)
 
     def tell_usage(self) -> None:
         """Say what was spent in this session, today and this month, and on which models. StoreError if nobody knows."""

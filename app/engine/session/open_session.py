@@ -364,6 +364,8 @@ class OpenSession:
             self.session.emit(TurnEnded(reason="engine_lost", detail="The turn ended with an error."))
 
     async def _ready(self) -> None:
+        if cheaper := self.accounting.cheaper_model():
+            self.chooser.use(self._services.servers.place(UseModel(name=cheaper), self.session.transcript))
         await self.chooser.wait_until_open()
         if (missing := await self.kernels.settle()) is not None:
             self.session.report(missing, "warning")
