@@ -20,7 +20,7 @@ LIMIT = 900
 """Seconds for uv; what takes longer has been given up by the network."""
 
 WORDS = {"index-url": "--index-url", "extra-index-url": "--extra-index-url", "find-links": "--find-links",
-         "trusted-host": "--allow-insecure-host"}  # fmt: skip
+         "trusted-host": "--allow-insecure-host", "constraint": "--constraint"}  # fmt: skip
 """pip's settings that are lists of words, and uv's option for each word."""
 
 VARIABLES = {"cert": ("SSL_CERT_FILE",), "proxy": ("HTTP_PROXY", "HTTPS_PROXY")}

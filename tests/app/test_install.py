@@ -90,6 +90,7 @@ def test_uv_is_told_where_pip_looks(machine: Machine) -> None:
         "global.timeout='60'\n"
         "freeze.user='true'\n"
         ":env:.find-links='/wheels'\n"
+        "global.constraint='/pinned'\n"
         ":env:.proxy='http://127.0.0.1:9'\n"
         ":env:.trusted-host='mirror:8080'"
     )
@@ -101,13 +102,14 @@ def test_uv_is_told_where_pip_looks(machine: Machine) -> None:
         "--extra-index-url file:///three --extra-index-url file:///four",
         "--index-strategy unsafe-best-match",
         "--find-links /wheels",
+        "--constraint /pinned",
         "--allow-insecure-host mirror:8080",
     ):
         assert option in told
     assert ["SSL_CERT_FILE=/a/cert.pem", "HTTPS_PROXY=http://127.0.0.1:9"] in machine.calls
 
 
-@pytest.mark.parametrize("set_up", ["global.constraint='/pinned'", ":env:.no-index='1'", "install.no-binary='a'"])
+@pytest.mark.parametrize("set_up", ["global.require-hashes='1'", ":env:.no-index='1'", "install.no-binary='a'"])
 def test_pip_does_it_where_it_is_set_up_with_what_uv_cannot_be_told(machine: Machine, set_up: str) -> None:
     assert machine.install(set_up) == 0
     assert machine.by("pip")

@@ -35,7 +35,7 @@ VARIABLES = (
 
 
 READ = (
-    *("/etc/pip.conf", "/etc/xdg/pip/pip.conf", "/etc/uv/uv.toml"),
+    *("/etc/pip.conf", "/etc/xdg/pip", "/etc/uv/uv.toml"),  # a pip.conf may name constraints beside it
     *("/etc/debian_version", "/etc/lsb-release", "/etc/redhat-release"),
 )
 """What it reads of the machine: where packages come from, and for pip, which system it is."""
