@@ -14,7 +14,7 @@ from typing import Any
 
 from textual.app import App
 from textual.dom import DOMNode
-from textual.events import DescendantFocus, Event, Key, Paste
+from textual.events import AppBlur, AppFocus, DescendantFocus, Event, Key, Paste
 from textual.widgets import Input, TextArea
 
 PATIENCE = 0.25
@@ -26,7 +26,7 @@ class TypingOrder(App[None]):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._waiting: deque[Key | Paste] = deque()
+        self._waiting: deque[Key | Paste | AppBlur | AppFocus] = deque()
         self._turn = 0
         """Number of the key that was handed out last."""
         self._under_way = False
@@ -42,6 +42,9 @@ class TypingOrder(App[None]):
         if isinstance(event, DescendantFocus) and not self._has_place:
             self._has_place = self._under_way = True
             self.call_later(self._go_on, self._turn)
+        if isinstance(event, AppBlur | AppFocus) and self._waiting:
+            self._waiting.append(event)  # without the focus, a paste that was made before would be lost
+            return
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             await super().on_event(event)
             return
@@ -79,8 +82,11 @@ class TypingOrder(App[None]):
         self._under_way = False
         while self._waiting and not self._under_way:
             event = self._waiting.popleft()
-            self.note_typing(_age(event))
-            await self._hand_out(event)
+            if isinstance(event, AppBlur | AppFocus):
+                await super().on_event(event)
+            else:
+                self.note_typing(_age(event))
+                await self._hand_out(event)
 
 
 def _age(event: Event) -> float:

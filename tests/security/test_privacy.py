@@ -72,6 +72,7 @@ def test_S14_the_screen_and_the_engine_are_closed_to_code_without_a_sandbox(star
     shown.wait_for("Ask, or !shell")
     shown.send("%exec(open('look.py').read())\r")
     shown.wait_for("looked: refused refused refused refused")
+    shown.wait_for("✓ python")  # before that it asks whether to leave while something runs
     shown.send("\x11")
     assert shown.wait_exit() == 0
 

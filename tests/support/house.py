@@ -88,6 +88,7 @@ def imports_of(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names if alias.name in modules)
 
 
+@cache
 def arrows() -> Counter[tuple[str, str]]:
     """From room to room: how many imports there are. A room that holds rooms counts as one of its own."""
     found: Counter[tuple[str, str]] = Counter()

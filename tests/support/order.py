@@ -31,18 +31,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=seconds, reverse=True)  # files that take the same stay in their order, and so do a file's tests
 
 
-LITELLM = ("engine/test_model.py", "engine/test_model_faults.py", "engine/test_hostile_server.py")
-"""Files that load LiteLLM, which takes two seconds: all in one process."""
+TOGETHER = {
+    "LiteLLM": ("test_model.py", "test_model_faults.py", "test_hostile_server.py", "test_offers.py"),  # 2 s to load
+    "sources": ("test_architecture.py", "test_floor_plan.py", "test_without_litellm.py"),  # `support.house` reads them
+}
+"""Files that share what takes long to make: all of a row in one process."""
 
 
-class OneProcessLoadsLitellm(LoadFileScheduling):  # type: ignore[misc]  # has no types
-    """A file is tested by one process, and these files are by the same one."""
+class SharingScheduling(LoadFileScheduling):  # type: ignore[misc]  # has no types
+    """A file is tested by one process, and files that share something by the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return "LiteLLM" if file.endswith(LITELLM) else file
+        return next((row for row, names in TOGETHER.items() if file.rsplit("/")[-1] in names), file)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    return OneProcessLoadsLitellm(config, log) if config.getvalue("dist") == "loadfile" else None
+    return SharingScheduling(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -51,12 +51,14 @@ LIVING = KernelChoice(name="cluster@1a2b", kind="running", title="python3, idle"
 
 
 async def chosen(stage: Stage, *choices: KernelChoice) -> KernelScreen:
-    """The screen with these choices."""
+    """The screen with these choices, drawn: keys and replies before that would meet no list."""
     stage.prompt.fill("/kernel")
     await stage.pilot.press("enter")
     assert await stage.engine.heard(1) == [FindKernels()]
     stage.engine.reply(KernelsFound(choices=choices or HERE))
-    return await stage.screen(KernelScreen)
+    screen = await stage.screen(KernelScreen)
+    await stage.settle()
+    return screen
 
 
 def rows(screen: KernelScreen) -> list[str]:

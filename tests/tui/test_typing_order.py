@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 
-from textual.events import Key, Paste
+from textual.events import AppBlur, DescendantFocus, Key, Paste
 from textual.widgets import Input, Static
 
 from oi_tui.app.engine.core.events import ProseFinished, ProseGrew, ProseStarted, TurnEnded, TurnStarted
@@ -81,6 +81,18 @@ async def test_a_paste_waits_for_the_key_before_it(play: Play) -> None:
         stage.app.post_message(Paste("X"))
         type_at_once(stage, "enter")
         await stage.until(lambda: Submit(text="Xab") in stage.engine.verbs)
+
+
+async def test_a_window_that_is_left_at_the_start_loses_nothing_of_what_was_typed_before(play: Play) -> None:
+    async with play() as stage:
+        stage.app._has_place = False  # as until the prompt has the focus
+        stage.app.post_message(Paste("a task"))
+        type_at_once(stage, "enter")
+        stage.app.post_message(AppBlur())
+        await stage.settle()
+        stage.app.post_message(DescendantFocus(stage.prompt))
+        await stage.until(lambda: Submit(text="a task") in stage.engine.verbs)
+        await stage.until(lambda: not stage.app.app_focus)
 
 
 async def test_keys_behind_one_that_opens_a_screen_are_for_that_screen(play: Play) -> None:
