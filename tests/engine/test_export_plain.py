@@ -46,7 +46,7 @@ shell:
     echo $((20 + 3))
 23
 
-> [picture]
+> [picture (1×1)]
 
 python:
     for n in range(9): print(n)

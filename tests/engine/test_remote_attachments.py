@@ -1,16 +1,23 @@
 """Files of the server on which code runs: attached to a prompt by `@remote:path`, made by the person."""
 
-import base64
+import io
 from pathlib import Path
+
+from PIL import Image
 
 from oi_tui.app.engine.core.blocks import NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import NoticeAdded, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.verbs import Open, SaveRemote, Submit
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.excerpts import remote_files
 from support.front import engine
 
-PNG = b"\x89PNG\r\n\x1a\nrest"
+
+def picture() -> bytes:
+    file = io.BytesIO()
+    Image.new("L", (3, 2)).save(file, "PNG")
+    return file.getvalue()
 
 
 def test_mentions_are_found_each_once() -> None:
@@ -21,18 +28,18 @@ def test_mentions_are_found_each_once() -> None:
 
 async def test_text_and_pictures_of_the_server_come_along(tmp_path: Path) -> None:
     kernels, model = FakeKernels(), FakeModel("Well.", takes_images=True)
-    kernels.files = {"data.csv": b"a,b\n1,2\n", "plot.png": PNG}
+    kernels.files = {"data.csv": b"a,b\n1,2\n", "plot.png": picture()}
     async with engine(tmp_path, model, kernels=kernels) as front:
         await front.client.send(Open())
         await front.client.send(Submit(text="look at @remote:data.csv and @remote:plot.png"))
         await front.until_event(TurnEnded)
-    url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
     (block,) = (block for block in front.transcript.blocks if isinstance(block, UserBlock))
-    assert block.files == ("remote:data.csv", "remote:plot.png", url)
+    table, plot = map(attached_file, block.files)
+    assert (table.name, plot.chip) == ("remote:data.csv", "remote:plot.png (3×2)")
     (asked,) = (message for message in model.requests[0].messages if message.role == "user")
     assert "data.csv on fake, where code runs (2 lines) begins:\na,b\n1,2" in asked.text
-    assert "plot.png on fake, where code runs (12 bytes, a picture: image/png)" in asked.text
-    assert asked.images == (url,)
+    assert "plot.png on fake, where code runs (PNG picture, 3×2 pixels, L, " in asked.text
+    assert asked.images == (plot.picture,)
     assert "base64" not in asked.text
 
 

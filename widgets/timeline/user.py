@@ -3,6 +3,7 @@
 from rich.segment import Segment
 
 from oi_tui.app.engine.core.blocks import UserBlock
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.widgets.timeline.console import (
     HEAD_LINES,
     LINE_CHARACTERS,
@@ -34,7 +35,7 @@ class User(DrawnContent):
     def update(self, block: UserBlock) -> None:
         """A newer version of the block."""
         self._lines = clean_text(block.text).split("\n")
-        self._files = [spaced_line(file) for file in block.files if not file.startswith("data:")]
+        self._files = [spaced_line(attached_file(written).chip) for written in block.files]
         longest = max(map(len, self._lines))
         self.has_more = len(self._lines) > SHORT_LINES or longest > LINE_CHARACTERS
 

@@ -30,6 +30,7 @@ from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
 from oi_tui.app.engine.policy.rules import fixed_path
 from oi_tui.app.engine.policy.taint import Taint, is_foreign
+from oi_tui.app.engine.text.attached import attached_file
 
 
 class _Settled(NamedTuple):
@@ -153,7 +154,8 @@ class Decisions:
 
     def note_files(self, files: Sequence[str]) -> None:
         """The person gave the model these files."""
-        if any(is_foreign(file, self.policy.base) for file in files):
+        names = [attached_file(written).name for written in files]  # none: pasted, and anybody may have made it
+        if any(not name or is_foreign(name, self.policy.base) for name in names):
             self._taint = self._taint.and_of(Taint(foreign=True))
 
     def denial_reason(self, ruling: PolicyDecision) -> str:

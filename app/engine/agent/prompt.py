@@ -29,6 +29,7 @@ from oi_tui.app.engine.core.blocks import (
 from oi_tui.app.engine.core.chat_model import ChatMessage, ToolCall
 from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
 from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.mime import UNTRUSTED, pictures, report
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.tools.execute import EXECUTE
@@ -47,6 +48,8 @@ FAILED = (
 )
 """Said after an error: without it small models explain the error instead of mending it."""
 
+UNSEEN = "You cannot see pictures; code can open the file."
+"""Said with a picture that is not sent: models describe what they have not seen."""
 
 MOST_LABELS = 10
 """Languages beside Python and the shell that are named."""
@@ -136,8 +139,9 @@ class _Teller:
         """The messages for a prompt, for the user's own code, or for a whole answer with the results of its code."""
         match group:
             case [UserBlock() as block]:
-                shown = tuple(name for name in block.files if name.startswith("data:image/")) if self._images else ()
-                yield ChatMessage(role="user", text=self._with_files(block), images=shown)
+                given = tuple(file.picture for file in map(attached_file, block.files) if file.picture)
+                text = self._with_files(block) + (f"\n\n{UNSEEN}" if given and not self._images else "")
+                yield ChatMessage(role="user", text=text, images=given if self._images else ())
             case [NoticeBlock() as block]:
                 if block.to_model:
                     yield ChatMessage(role="user", text=self._clean(block)(block.to_model))

@@ -33,7 +33,7 @@ class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
     id: str
     text: str
     files: tuple[str, ...] = ()
-    """Paths given with the prompt; they need not exist."""
+    """Paths given with the prompt, which need not exist, and pictures as `data:` URLs (`text/attached.py`)."""
     context: str = ""
     """What the model reads besides the text: the beginnings of the files."""
     withheld: tuple[str, ...] = ()

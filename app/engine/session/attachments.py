@@ -2,14 +2,40 @@
 
 import asyncio
 import base64
+import binascii
+import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from oi_tui.app.engine.core.events import TurnStarted
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.verbs import Submit
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.given_picture import MOST_BYTES, UnreadablePicture, read_picture
 from oi_tui.app.engine.kernels.base import KernelSource
-from oi_tui.app.engine.text.excerpts import excerpt_of, excerpts, mime_of_picture, named_files, remote_files
+from oi_tui.app.engine.text.attached import attach_picture, attached_file
+from oi_tui.app.engine.text.excerpts import (
+    MOST_FILES,
+    excerpt_of,
+    excerpts,
+    given_path,
+    looks_like_picture,
+    named_files,
+    read_head,
+    remote_files,
+)
+from oi_tui.app.engine.text.words import size_in_words
+
+
+class Attachment(NamedTuple):
+    """A file as it comes with a prompt."""
+
+    entry: str
+    """For `UserBlock.files`."""
+    words: str
+    """What the model reads of it."""
+
 
 FRESH = "(The kernels are fresh: variables and imports of the code above are gone unless you run it again.)"
 """What the model reads with the first prompt of a resumed session."""
@@ -26,26 +52,71 @@ async def read_prompt(
     files = prompt.files
     if named:
         files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, prompt.text, folder)))
-    context = await asyncio.to_thread(excerpts, files, folder)
-    if remote := remote_files(prompt.text):
-        names, told = await attach_remote(remote, kernels)
-        files, context = files + names, "\n\n".join(part for part in (context, told) if part)
-    if fresh:
-        context = "\n\n".join(part for part in (context, FRESH) if part)
-    return TurnStarted(block_id=new_id(), text=prompt.text, files=files, context=context)
+    told = await asyncio.to_thread(_attach_local, files, folder)
+    told += await attach_remote(remote_files(prompt.text), kernels)
+    parts = [one.words for one in told] + ([FRESH] if fresh else [])
+    context = "\n\n".join(part for part in parts if part)
+    return TurnStarted(block_id=new_id(), text=prompt.text, files=tuple(one.entry for one in told), context=context)
 
 
-async def attach_remote(paths: Iterable[str], kernels: KernelSource) -> tuple[tuple[str, ...], str]:
-    """The files, pictures as data: URLs too, and what the model reads. KernelError if one is missing."""
-    names: list[str] = []
-    told: list[str] = []
+async def attach_remote(paths: Iterable[str], kernels: KernelSource) -> list[Attachment]:
+    """The files, with the content of pictures. KernelError if one is missing."""
+    told: list[Attachment] = []
     for path in paths:
         file = await kernels.read_file(path)
-        names.append(f"remote:{path}")
         where = f"{path.strip('/')} on {file.host}, where code runs"
-        if mime := mime_of_picture(file.data):
-            names.append(f"data:{mime};base64,{base64.b64encode(file.data).decode()}")
-            told.append(f"{where} ({len(file.data):,} bytes, a picture: {mime})")
+        picture: Attachment | None = await asyncio.to_thread(_attach_picture, f"remote:{path}", where, file.data)
+        told.append(picture or Attachment(f"remote:{path}", excerpt_of(where, file.data, len(file.data))))
+    return told
+
+
+def _attach_local(files: Iterable[str], folder: Path) -> list[Attachment]:
+    """In the order of the prompt; a file of a server is read anew."""
+    told: list[Attachment] = []
+    for entry in files:
+        file = attached_file(entry)
+        if file.name.startswith("remote:"):
+            continue
+        if len(told) == MOST_FILES:
+            told.append(Attachment(file.name, ""))
+        elif file.picture:
+            told.append(_attach_content(file.name, file.picture))
         else:
-            told.append(excerpt_of(where, file.data, len(file.data)))
-    return tuple(names), "\n\n".join(told)
+            told.append(_attach_path(entry, given_path(entry, folder)) or Attachment(entry, excerpts([entry], folder)))
+    return told
+
+
+def _attach_content(name: str, url: str) -> Attachment:
+    """A picture that was pasted, or that came with the same prompt before."""
+    words = name or "a pasted picture"
+    try:
+        data = base64.b64decode(url.partition(",")[2], validate=True)
+    except binascii.Error:
+        data = b""
+    return _attach_picture(name, words, data) or Attachment(name or "picture", f"{words} (cannot be read)")
+
+
+def _attach_path(name: str, path: Path) -> Attachment | None:
+    """A picture, None for every other file."""
+    try:
+        if not looks_like_picture(read_head(path)):
+            return None
+        changed = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
+        return _attach_picture(name, name, read_given_file(path, MOST_BYTES), f"changed {changed}")
+    except (UnusableFile, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        return Attachment(name, f"{name} (a picture that {why})")
+
+
+def _attach_picture(name: str, words: str, data: bytes, fact: str = "") -> Attachment | None:
+    """What the model is sent, and the facts for one that sees nothing; None for what is no picture."""
+    try:
+        picture = read_picture(data) if looks_like_picture(data) else None
+    except UnreadablePicture as error:
+        return Attachment(name or "picture", f"{words} (a picture that {error})")
+    if picture is None:
+        return None
+    size = f"{picture.width:,}×{picture.height:,} pixels"
+    facts = (f"{picture.form} picture", size, picture.mode, size_in_words(len(data)), fact)
+    told = f"{words} ({', '.join(one for one in facts if one)})"
+    return Attachment(attach_picture(name, picture.mime, picture.data), told)

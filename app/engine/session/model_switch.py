@@ -23,6 +23,7 @@ from oi_tui.app.engine.session.recent_models import (
     RecentModels,
     arrange_offers,
 )
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 PROGRESS_INTERVAL = 0.1
@@ -198,6 +199,14 @@ class ModelSwitch:
         """Wait until no model is being opened any more."""
         while self._opening is not None and not self._opening.done():
             await asyncio.wait([self._opening])
+
+    async def tell_unseen(self, files: Sequence[str]) -> None:
+        """Say so if there are pictures among the files of a prompt and the model cannot see them."""
+        if any(attached_file(written).picture for written in files):
+            await self.wait_until_open()
+            if (model := self._session.choices.model) is not None and not model.takes_images:
+                told = f"{model.name} cannot see pictures: it gets their names and sizes."
+                self._session.notice("info", told, "/model chooses another model.")
 
     def use(self, verb: UseModel, *, remember: bool = True) -> asyncio.Task[str]:
         """Open another model; one that is still being opened is given up. With `remember` a person chose it, and it may

@@ -373,7 +373,9 @@ class OpenSession:
     async def _read(self, job: Submit) -> TurnStarted:
         """The prompt with its files and what the model reads of them."""
         fresh, folder = self.has_run_code and not self.kernels.started_kernels(), Path(self._services.setup.cwd)
-        return await read_prompt(job, folder, self.kernels, named=self.chooser.is_embedded, fresh=fresh)
+        asked = await read_prompt(job, folder, self.kernels, named=self.chooser.is_embedded, fresh=fresh)
+        await self.chooser.tell_unseen(asked.files)
+        return asked
 
     async def _take_steers(self) -> list[TurnStarted]:
         try:

@@ -17,21 +17,22 @@ _NAME = re.compile(r"(?<![\w./~-])[\w./~-]*\w\.\w{1,8}(?![\w/])")
 
 _REMOTE = re.compile(r'(?<!\S)@(?:"remote:([^"\n]+)"|remote:(\S+))')
 
-_PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8"}
+_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")
 
 
 def named_files(text: str, folder: Path) -> tuple[str, ...]:
     """Names in running text that are regular files of this folder (or absolute paths), each once."""
     names = dict.fromkeys(_NAME.findall(text))
-    return tuple(name for name in names if _size(_path(name, folder)) is not None)[:MOST_FILES]
+    return tuple(name for name in names if _size(given_path(name, folder)) is not None)[:MOST_FILES]
 
 
 def excerpts(names: Iterable[str], folder: Path) -> str:
     """What the model reads about these files; for names that are no regular files, only the name."""
-    return "\n\n".join(_excerpt(name, _path(name, folder)) for name in list(names)[:MOST_FILES])
+    return "\n\n".join(_excerpt(name, given_path(name, folder)) for name in list(names)[:MOST_FILES])
 
 
-def _path(name: str, folder: Path) -> Path:
+def given_path(name: str, folder: Path) -> Path:
+    """Where a file that a prompt names is."""
     try:
         return folder / Path(name).expanduser()
     except RuntimeError:
@@ -74,12 +75,19 @@ def remote_files(text: str) -> tuple[str, ...]:
     return tuple(found)[:MOST_FILES]
 
 
-def mime_of_picture(data: bytes) -> str:
-    """The type of a picture that models take, by how it begins; "" for anything else."""
-    for mime, start in _PICTURES.items():
-        if data.startswith(start):
-            return mime
-    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
+def read_head(path: Path) -> bytes:
+    """How a regular file begins, b"" for everything else; OSError if it cannot be read."""
+    if _size(path) is None:
+        return b""
+    with path.open("rb") as file:
+        return file.read(1024)
+
+
+def looks_like_picture(head: bytes) -> bool:
+    """Whether a file that begins like this may be a picture."""
+    if head.startswith(b"BM"):
+        return head[6:10] == b"\0\0\0\0"  # else a text
+    return head.startswith(_PICTURES) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
 
 
 def _size(path: Path) -> int | None:

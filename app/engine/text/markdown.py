@@ -24,6 +24,7 @@ from oi_tui.app.engine.core.blocks import (
     UserBlock,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -91,9 +92,11 @@ def info_word(language: str) -> str:
 
 def _prompt(block: UserBlock) -> str:
     lines = escape_html(safe_text(block.text)).strip("\n").split("\n")
-    pictures = [name for name in block.files if name.startswith("data:image/")]
-    lines += [line for url in pictures for line in ("", f"![picture]({_target(url)})")]
-    if names := ", ".join(escape_markdown(name) for name in block.files if name not in pictures):
+    files = [attached_file(written) for written in block.files]
+    for file in files:
+        if file.picture:
+            lines += ["", f"![{escape_markdown(file.name) or 'picture'}]({_target(file.picture)})"]
+    if names := ", ".join(escape_markdown(file.name) for file in files if not file.picture):
         lines += ["", f"Files: {names}"]
     return "\n".join(f"> {line}".rstrip() for line in lines)
 

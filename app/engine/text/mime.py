@@ -27,6 +27,9 @@ NOTHING = "[nothing was printed, and no file in the folder changed]"
 WIDE = 8
 """How many times the limit is looked at of the head and of the tail of a long output: escapes and progress bars go."""
 
+_JPEG_FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+"""Markers of what says how large a JPEG is."""
+
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
 
@@ -189,12 +192,24 @@ def pictures(block: ActionBlock) -> tuple[str, ...]:
 
 
 def image_size(encoded: str) -> tuple[int, int] | None:
-    """Width and height in pixels of a base64 PNG, None for anything else."""
+    """Width and height in pixels of a base64 PNG, or of a JPEG that begins as most do; None for anything else."""
     try:
-        head = base64.b64decode(encoded[:64].strip()[:44])
+        head = base64.b64decode(encoded[:4096].strip()[:4000])
     except ValueError:  # no base64, or not even ASCII
         return None
+    if head.startswith(b"\xff\xd8\xff"):
+        return _jpeg_size(head)
     if not head.startswith(b"\x89PNG\r\n\x1a\n") or len(head) < 24:
         return None
     width, height = struct.unpack(">II", head[16:24])
     return width, height
+
+
+def _jpeg_size(head: bytes) -> tuple[int, int] | None:
+    place = 2
+    while place + 9 <= len(head) and head[place] == 0xFF:
+        if head[place + 1] in _JPEG_FRAMES:
+            height, width = struct.unpack(">HH", head[place + 5 : place + 9])
+            return width, height
+        place += 2 + int.from_bytes(head[place + 2 : place + 4])
+    return None

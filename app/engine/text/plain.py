@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.markdown import run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -22,7 +23,7 @@ def _lines(block: Block, place: str) -> Iterator[str]:
     match block:
         case UserBlock():
             yield from (f"> {line}".rstrip() for line in _split(block.text))
-            yield from (f"> [{_picture_name(name)}]" for name in block.files)
+            yield from (f"> [{one_line(attached_file(name).chip)}]" for name in block.files)
         case ProseBlock():
             yield from _split(block.text)
         case ThoughtBlock():
@@ -56,7 +57,3 @@ def _source(source: str) -> list[str]:
     """Code is shown as it ran: what hides in it is written out."""
     text = visible_text(source, emoji=True).text.strip("\n")
     return text.split("\n") if text.strip() else []
-
-
-def _picture_name(name: str) -> str:
-    return "picture" if name.startswith("data:") else one_line(name)

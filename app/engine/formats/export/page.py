@@ -23,6 +23,7 @@ from oi_tui.app.engine.formats.export.page_parts import (
     source,
 )
 from oi_tui.app.engine.formats.export.page_style import style_sheet
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.html_reader import read_html
 from oi_tui.app.engine.text.markdown import TABLE_TYPE, frame_of, run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
@@ -91,9 +92,9 @@ def _block(block: Block, place: str) -> str:
 def _prompt(block: UserBlock) -> Iterator[str]:
     if block.text.strip():
         yield f"<p>{escape_text(block.text.strip(chr(10)))}</p>"
-    pictures = [shown for name in block.files if (shown := picture_of_url(name))]
-    yield from pictures
-    names = [name for name in block.files if not name.startswith("data:")]
+    files = [attached_file(written) for written in block.files]
+    yield from (picture_of_url(file.picture) for file in files)
+    names = [file.name for file in files if file.name]
     if names:
         yield f'<p class="files">Files: {escape_text(", ".join(names))}</p>'
 

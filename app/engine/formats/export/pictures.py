@@ -8,6 +8,7 @@ import msgspec
 from oi_tui.app.engine.core.blocks import Action, Block, UserBlock
 from oi_tui.app.engine.core.outputs import Output, RichOutput
 from oi_tui.app.engine.formats.lmc.mime_map import PATH_MIME
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.mime import image_size
 
 LEFT_OUT = "[picture left out]"
@@ -19,7 +20,8 @@ def without_pictures(block: Block) -> Block:
     """The block with words where its pictures were."""
     match block:
         case UserBlock():
-            files = tuple(LEFT_OUT if name.startswith("data:image/") else name for name in block.files)
+            given = map(attached_file, block.files)
+            files = tuple((file.name or LEFT_OUT) if file.picture else file.name for file in given)
             return msgspec.structs.replace(block, files=files)
         case Action():
             return msgspec.structs.replace(block, outputs=tuple(map(_without, block.outputs)))

@@ -30,6 +30,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outcomes import ExecutionStatus
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.formats.lmc.mime_map import IMAGES, MARKUP, PATH_MIME, Message
+from oi_tui.app.engine.text.attached import attach_picture
 
 _MIMES = {
     "image": {form: mime for mime, form in IMAGES.items()} | {"path": PATH_MIME},
@@ -152,7 +153,7 @@ class _Conversation:
         form = self._text(message, "format", "path")
         if message["type"] == "file" or form == "path":
             return content
-        return f"data:{self._mime(message, form, content)};base64,{content}"
+        return attach_picture(self._text(message, "name", ""), self._mime(message, form, content), content)
 
     def _prose(self, text: str) -> Iterator[AnyEvent]:
         yield ProseStarted(block_id=self._id())

@@ -3,6 +3,7 @@
 from typing import Any
 
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.rich_text import best_text
 
 Chunk = dict[str, Any]
@@ -43,11 +44,13 @@ def output_messages(output: Output) -> list[Message]:
 
 
 def file_message(path: str) -> Message:
-    """A file that came with a prompt; a picture (by path, or as a `data:` URL) is one of type `image`."""
+    """A file that came with a prompt; a picture is one of type `image`, with its content where that is kept."""
+    file = attached_file(path)
     for mime, form in IMAGES.items():
-        data = path.removeprefix(f"data:{mime};base64,")
-        if data != path:
-            return {"role": "user", "type": "image", "format": form, "content": data}
+        data = file.picture.removeprefix(f"data:{mime};base64,")
+        if data != file.picture:
+            name = {"name": file.name} if file.name else {}
+            return {"role": "user", "type": "image", "format": form, **name, "content": data}
     if path.lower().endswith(_IMAGE_SUFFIXES):
         return {"role": "user", "type": "image", "format": "path", "content": path}
     return {"role": "user", "type": "file", "content": path}

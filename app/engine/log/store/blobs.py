@@ -1,4 +1,4 @@
-"""Large outputs as files beside the database, named after what is in them.
+"""Large outputs, and pictures of prompts, as files beside the database, named after what is in them.
 
 The same picture is kept once, however often it is shown. A file is on the disk before the event that needs it is, and
 is never changed; what is missing or damaged costs that output and nothing else.
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.core.errors import StoreError
-from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, OutputAdded, OutputUpdated
+from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, OutputAdded, OutputUpdated, TurnStarted
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Value
@@ -47,15 +47,12 @@ class Blobs:
         return self.folder / digest[:2] / digest
 
     def put_away(self, event: AnyEvent) -> tuple[AnyEvent, dict[str, Blob]]:
-        """The event without its large forms, which are on the disk now, by mime type; StoreError if that fails."""
-        if not isinstance(event, OutputAdded | OutputUpdated) or not isinstance(event.output, RichOutput):
-            return event, {}
-        kept: dict[str, Any] = {}
+        """The event without its large forms, which are on the disk now, by mime type (files of a prompt by number);
+        StoreError if that fails."""
+        kept = _forms(event)
         blobs: dict[str, Blob] = {}
-        for mime, value in event.output.data.items():
-            if (content := _large(value)) is None:
-                kept[mime] = value
-            else:
+        for mime, value in kept.items():
+            if (content := _large(value)) is not None:
                 kept[mime] = ""
                 try:
                     digest = self._write(content)
@@ -65,13 +62,12 @@ class Blobs:
                         hint="Is the disk full, or the folder read-only? Everything saved before is safe.",
                     ) from error
                 blobs[mime] = Blob(digest=digest, size=len(content), json=not isinstance(value, str))
-        return (_with_data(event, kept), blobs) if blobs else (event, {})
+        return (_with_forms(event, kept), blobs) if blobs else (event, {})
 
     def put_back(self, event: AnyEvent, blobs: dict[str, Blob], missed: Callable[[str, Blob], None]) -> AnyEvent:
         """The event with its outputs. A placeholder replaces a form whose file is gone; `missed` is called."""
-        if not isinstance(event, OutputAdded | OutputUpdated) or not isinstance(event.output, RichOutput):
+        if not (data := _forms(event)):
             return event
-        data = dict(event.output.data)
         for mime, blob in blobs.items():
             content = self._read(blob)
             if content is None:
@@ -82,7 +78,7 @@ class Blobs:
         if not data:
             names = ", ".join(blobs)
             data["text/plain"] = f"[{names}: the file of this output is missing or damaged]"
-        return _with_data(event, data)
+        return _with_forms(event, data)
 
     def missing(self, missed: list[str]) -> NoticeAdded:
         """The notice about forms that `put_back` missed."""
@@ -157,8 +153,26 @@ def _large(value: object) -> bytes | None:
     return content if len(content) > THRESHOLD else None
 
 
-def _with_data(event: OutputAdded | OutputUpdated, data: dict[str, Any]) -> AnyEvent:
-    return msgspec.structs.replace(event, output=msgspec.structs.replace(event.output, data=data))
+def _forms(event: AnyEvent) -> dict[str, Any]:
+    """What may be large in an event, by mime type or number; a new dictionary, empty where nothing is."""
+    match event:
+        case OutputAdded(output=RichOutput() as output) | OutputUpdated(output=RichOutput() as output):
+            return dict(output.data)
+        case TurnStarted():
+            return {str(number): written for number, written in enumerate(event.files)}
+        case _:
+            return {}
+
+
+def _with_forms(event: AnyEvent, forms: dict[str, Any]) -> AnyEvent:
+    """The event with these instead."""
+    match event:
+        case OutputAdded(output=RichOutput() as output) | OutputUpdated(output=RichOutput() as output):
+            return msgspec.structs.replace(event, output=msgspec.structs.replace(output, data=forms))
+        case TurnStarted():
+            return msgspec.structs.replace(event, files=tuple(forms.values()))
+        case _:
+            return event
 
 
 def _sync(folder: Path) -> None:
