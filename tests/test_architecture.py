@@ -77,8 +77,10 @@ AFTER_THE_FIRST_FRAME = {
     "app/tui.py": {f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "palette_screen")},
     "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")},
     "app/screens/prompt_desk.py": {
-        f"oi_tui.app.screens.{name}" for name in ("clipboard", "confirm", "external_editor")
+        *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "confirm", "external_editor")),
+        "oi_tui.app.commands.profiles",
     },
+    "app/commands/registry.py": {"oi_tui.app.commands.profiles"},
     "app/screens/leaving.py": {"oi_tui.app.frontend.attaching"},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
     "widgets/text_box.py": {"oi_tui.widgets.completion"},

@@ -126,6 +126,12 @@ def _add_rule(argument: str) -> AnyVerb:
             raise WrongArgument("Say /rule allow Shell(git log *), /rule ask ..., or /rule deny ....")
 
 
+def _profiles() -> Mapping[str, str]:
+    from oi_tui.app.commands.profiles import profiles_in_words  # reads files
+
+    return profiles_in_words()
+
+
 COMMANDS: tuple[Command, ...] = (
     Command("help", "Guide", "The guide: the keys of this place first", key="f1", slash="help", action="app.help"),
     Command(
@@ -162,6 +168,10 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "instructions", "Instructions", "What the model reads before your first prompt, and from where; edit yours",
         slash="instructions", verb=lambda _: FindInstructions(),
+    ),
+    Command(
+        "profile", "Profile", "Use a profile of your settings in this session, as far as it can change now",
+        slash="profile", argument="NAME", action="screen.part('profile', ARGUMENT)", choices=_profiles,
     ),
     Command(
         "restart", "Restart the kernels", "New kernels: variables are lost, the conversation stays", slash="restart",

@@ -388,10 +388,10 @@ class ChatScreen(Screen[None]):
                 self._parts.pane.on_timeline_search_wanted()
             case "editor":
                 self.desk.edit_external(self.settings)
+            case "profile":
+                self.desk.use_profile(argument)
             case "approval":
                 self.desk.set_approval(SetApproval(mode=next_approval(self.query_one(StatusBar).status)))
-
-    # -- inside ------------------------------------------------------------------------------------------------
 
     def _show_timeline(self, shown: bool) -> None:
         self.set_class(not shown, "-welcome")

@@ -144,6 +144,15 @@ class PromptDesk:
         except EditorFailed as failed:
             self.tell(str(failed), failed=True, seconds=0)
 
+    def use_profile(self, name: str) -> None:
+        """Change in this session what a profile changes, and say what has to wait for the next start."""
+        from oi_tui.app.commands.profiles import profile_change  # reads files
+
+        change = profile_change(name)
+        for verb in change.verbs:
+            self._bridge.send(verb)
+        self.tell(change.words, failed=change.failed, seconds=0 if change.failed or change.later else NOTE)
+
     def _may_send(self, text: str) -> bool:
         """Whether all files are there, or the person knows that they are not."""
         missing = find_mentions(text, self.folder).missing

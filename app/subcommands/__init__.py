@@ -11,6 +11,7 @@ SUBCOMMANDS = (
     "kernels",
     "logs",
     "models",
+    "profile",
     "replay",
     "sessions",
     "trust",
@@ -53,6 +54,10 @@ def subcommand(name: str) -> click.Command | None:
             from oi_tui.app.subcommands.models import models
 
             return models
+        case "profile":
+            from oi_tui.app.subcommands.profile import profile
+
+            return profile
         case "replay":
             from oi_tui.app.subcommands.replay import replay
 

@@ -29,6 +29,9 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
 }
 """Variables that set something, and what."""
 
+PROFILES = "profiles"
+"""Folder of the profiles, beside the settings."""
+
 _LARGEST = 1_000_000
 """Bytes of a file of settings."""
 
@@ -80,12 +83,29 @@ def _approval(policy: PolicySection) -> ApprovalMode | None:
     return "auto" if policy.auto_run or (policy.safe_mode == "auto" and policy.auto_run is None) else None
 
 
+def is_profile_name(name: str) -> bool:
+    """Whether a profile may be called so."""
+    return re.fullmatch(r"[\w.-]+", name) is not None and not name.startswith(".")
+
+
+def profile_names(folder: Path) -> list[str]:
+    """The profiles beside the settings in this folder, sorted."""
+    return sorted(file.stem for file in (folder / PROFILES).glob("*.toml") if is_profile_name(file.stem))
+
+
+def read_profile(folder: Path, name: str) -> dict[str, dict[str, Any]]:
+    """What a profile says, section by section; SettingsError if there is none, or it is wrong."""
+    says, origin = _file(_profile_path(folder, name), required=True)
+    _convert(says, origin)
+    return says
+
+
 def _profile_path(folder: Path, profile: str) -> Path:
-    if not re.fullmatch(r"[\w.-]+", profile) or profile.startswith("."):
+    if not is_profile_name(profile):
         raise SettingsError(f"{profile!r} is no name of a profile.", hint="Letters, digits, '-', '_' and '.'.")
-    path = folder / "profiles" / f"{profile}.toml"
+    path = folder / PROFILES / f"{profile}.toml"
     if not path.exists():
-        there = sorted(file.stem for file in path.parent.glob("*.toml"))
+        there = profile_names(folder)
         known = f"There are: {', '.join(there)}." if there else f"Profiles are TOML files in {path.parent}."
         raise SettingsError(f"There is no profile {profile!r}.", hint=known)
     return path
