@@ -11,8 +11,9 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager, suppress
+from functools import cached_property
 from typing import Any
 
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, TextDelta, ThoughtDelta
@@ -25,16 +26,21 @@ from oi_tui.app.engine.models.failures import bad_reply, cut_off_error, refusal_
 from oi_tui.app.engine.models.litellm_facts import listed_price, look_up
 from oi_tui.app.engine.models.prices import TokenCounts
 from oi_tui.app.engine.models.served_model import CONNECT_TIMEOUT, Attempt, ServedModel
+from oi_tui.app.engine.models.signed_thoughts import SignedThoughts, signed_blocks
 
 
 class LiteLLMModel(ServedModel):
     """One model by its LiteLLM name, or any name on an OpenAI-compatible server."""
 
+    @cached_property
+    def _thoughts(self) -> SignedThoughts:
+        return SignedThoughts()
+
     def _look_up(self) -> Facts:
         return look_up(load(), self._section, api_key=self._api_key, environ=self._environ, free=self._free)
 
     def _begin(self, facts: Facts, request: ChatRequest) -> Attempt:
-        return _LiteLLMAttempt(facts, self._call(facts, request))
+        return _LiteLLMAttempt(facts, self._call(facts, request), self._thoughts)
 
     def _call(self, facts: Facts, request: ChatRequest) -> dict[str, Any]:
         """Arguments of LiteLLM's completion."""
@@ -56,9 +62,10 @@ class LiteLLMModel(ServedModel):
             "tools": [messages.tool_schema(tool) for tool in request.tools] if tools else None,
             **_extra_arguments(facts, section.extra),
         }
-        if facts.provider == "anthropic" and _is_mid_turn(spoken):
-            # A turn that goes on must begin with the thoughts behind its calls, signed, which nobody keeps.
-            arguments |= {"thinking": None, "reasoning_effort": None}
+        if arguments.get("thinking") or arguments.get("reasoning_effort"):
+            self._thoughts.add_to(spoken)
+            if facts.provider == "anthropic" and not self._thoughts.allow_thinking(spoken):
+                arguments |= {"thinking": None, "reasoning_effort": None}
         return {name: value for name, value in arguments.items() if value is not None}
 
 
@@ -83,18 +90,16 @@ def _extra_arguments(facts: Facts, extra: ModelExtra) -> dict[str, Any]:
     return arguments | extra.body
 
 
-def _is_mid_turn(spoken: Sequence[messages.JsonObject]) -> bool:
-    """Whether the model goes on behind calls of its own."""
-    return bool(spoken) and spoken[-1]["role"] == "tool"
-
-
 _OTHER_ARGUMENTS = ("timeout", "functions", "function_call", "parallel_tool_calls", "response_format", "tool_choice")
 
 
 class _LiteLLMAttempt(Attempt):
-    def __init__(self, facts: Facts, call: dict[str, Any]) -> None:
+    def __init__(self, facts: Facts, call: dict[str, Any], thoughts: SignedThoughts) -> None:
         super().__init__(facts)
         self._call = call
+        self._thoughts = thoughts
+        self._signed: list[messages.JsonObject] = []
+        self._call_ids: list[str] = []
 
     async def deltas(self) -> AsyncGenerator[Delta, None]:
         """Ask once. Whatever LiteLLM raises comes out; ModelError where it fails to."""
@@ -126,6 +131,7 @@ class _LiteLLMAttempt(Attempt):
             estimated = not any(getattr(chunk, "usage", None) for chunk in stream.chunks)
         if not whole:
             raise cut_off_error(self._facts.asked) if self.started else bad_reply(self._facts.asked)
+        self._thoughts.remember(self._call_ids, self._signed)
         if usage is not None:
             listed = listed_price(litellm, self._facts, usage)
             if (told := self._usage(_counts(usage), listed=listed, estimated=estimated)) is not None:
@@ -136,11 +142,14 @@ class _LiteLLMAttempt(Attempt):
         self.started = self.started or _has_content(delta)
         if thought := getattr(delta, "reasoning_content", None):
             yield ThoughtDelta(text=thought)
+        self._signed += signed_blocks(delta)
         if delta.content:
             yield TextDelta(text=delta.content)
         for call in delta.tool_calls or ():
             function = call.function
-            yield self._calls.read(call.index, call.id or "", function.name or "", function.arguments or "")
+            piece = self._calls.read(call.index, call.id or "", function.name or "", function.arguments or "")
+            self._call_ids += [piece.id] if piece.id else []
+            yield piece
 
 
 _LOADING = threading.Lock()
