@@ -8,8 +8,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from oi_tui.app.engine.core.instructions import InstructionSources
+from oi_tui.app.engine.core.offline import go_offline, is_offline
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.core.settings import KernelSection
+from oi_tui.app.engine.core.settings import KernelSection, without_network
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import credential_store
@@ -67,7 +68,9 @@ def make_engine(
 ) -> Engine:
     """One engine for one front end; a tape, whose redactor it is, gets what happens and what models say. Its sessions
     may be in another file. With `try_sandbox`, it finds out by itself whether there can be one, and says so if not."""
-    settings = setup.settings
+    settings = without_network(setup.settings)
+    if settings.network.offline:
+        go_offline()
     policy = load_policy(
         settings,
         folder=paths.config_dir(),
@@ -157,7 +160,9 @@ def make_kernels(
         keeps_kernels=lambda: kernel.keep or ties.keeps_kernels,
     )
     there = ServerKernels(launch, servers, living_kernels())
-    return Kernels(launch, f"{there.begin(kernel.server) or chosen.remark} {moved}".strip(), there=there)
+    open_to_all = "Offline, but code runs without a sandbox: it can reach the network." if is_offline() else ""
+    remarks = (there.begin(kernel.server) or chosen.remark, moved, "" if profile.encloses else open_to_all)
+    return Kernels(launch, " ".join(remark for remark in remarks if remark), there=there)
 
 
 def preloads(settings: KernelSection, *, small_model: bool) -> bool:

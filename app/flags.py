@@ -11,6 +11,7 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.settings import without_network
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.settings_file import LoadedSettings, load_layers
 from oi_tui.app.engine.trust.folder_decisions import known_folders
@@ -44,6 +45,7 @@ class Flags(NamedTuple):
     attach: bool = False
     keep_kernel: bool = False
     verbose: bool = False
+    offline: bool = False
 
     def settings(self) -> LoadedSettings:
         """These flags over environment and files; SettingsError if something is wrong."""
@@ -70,12 +72,13 @@ class Flags(NamedTuple):
             "loop": _without_none(loop),
             "sandbox": _without_none({"mode": self.sandbox}),
             "kernel": _without_none(kernel),
+            "network": _without_none({"offline": self.offline or None}),
             "policy": _without_none({"allow_destructive": self.allow_destructive or None}),
         }
         loaded = load_layers(config_dir(), environ=os.environ, flags=given, profile=self.profile)
         if loaded.settings.model.api_base and not loaded.settings.model.name:
             raise SettingsError("--api-base needs a model.", hint="Name it with -m NAME.")
-        return loaded
+        return loaded._replace(settings=without_network(loaded.settings))
 
     def workplace(self, *, can_ask: bool = True) -> Workplace:
         """The folder, and what an engine there needs to know."""

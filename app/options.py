@@ -23,6 +23,7 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--profile", type=words, metavar="NAME", help="Settings from profiles/NAME.toml."),
         click.option("--cwd", type=folder, metavar="DIR", help="Folder that code works in. Default: here."),
         click.option("--verbose", is_flag=True, help="Log requests and answers as a whole: `oi-tui logs`."),
+        click.option("--offline", is_flag=True, help="Reach this machine only: local models, local kernels."),
         click.option("--keep-kernel", is_flag=True, help="Leave kernels on servers running, for --resume."),
         click.option("--attach", is_flag=True, help="Attach to NAME@ID although another started it."),
         click.option("--kernel", type=words, metavar="NAME", help="Run Python code on this Jupyter server."),

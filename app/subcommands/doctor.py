@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.offline import go_offline
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.paths import config_dir
@@ -67,6 +68,8 @@ def _setup(flags: Flags) -> tuple[Configure, "HealthFinding"]:
         setup = Configure(settings=Settings(), cwd=os.getcwd(), can_ask=False)
         wrong = f"{error.title} The checks below use the defaults."
         return setup, HealthFinding("failed", wrong, error.hint)
+    if place.settings.network.offline:
+        go_offline()
     path = config_dir() / "settings.toml"
     found = str(path) if path.exists() else f"defaults ({path} does not exist)"
     if remarks := place.remarks():

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
+from oi_tui.app.subcommands.offline_option import offline_option, respect_offline
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import confirm
 
@@ -22,8 +23,10 @@ TRIAL = "print(6 * 7)"
 
 
 @click.group()
-def kernels() -> None:
+@offline_option
+def kernels(offline: bool) -> None:
     """Kernels: Python environments here, Jupyter servers and gateways."""
+    respect_offline(offline)
 
 
 @kernels.command("list")

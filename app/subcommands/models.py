@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import age_in_words, coarse_size
 from oi_tui.app.flags import words
+from oi_tui.app.subcommands.offline_option import offline_option, respect_offline
 from oi_tui.app.subcommands.stored import as_json_option, print_json
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.table import print_table
@@ -25,8 +26,10 @@ BUILT_IN = "local"
 
 
 @click.group()
-def models() -> None:
+@offline_option
+def models(offline: bool) -> None:
     """Models of your providers and servers, and the built-in ones."""
+    respect_offline(offline)
 
 
 @models.command("list")

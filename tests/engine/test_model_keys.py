@@ -136,7 +136,7 @@ def test_m1_a_kept_key_is_in_no_recording_log_or_output(tmp_path: Path, clean_en
         )  # fmt: skip
         assert kept.returncode == 0, kept.stderr
         done = subprocess.run(
-            [program, "run", "--approve=never", "-m=scripted", f"--api-base={server.url}", "--record=tape", "hi"],
+            [program, "run", "--approve=never", "-m", "scripted", f"--api-base={server.url}", "--record=tape", "hi"],
             env=clean_env, cwd=tmp_path, capture_output=True, text=True, timeout=100,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

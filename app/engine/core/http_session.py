@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.offline import is_this_machine, require_here
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -45,6 +46,8 @@ async def open_http(
     certificates cannot be used.
     """
     parts = _split(address)
+    if socket is None:
+        require_here(address)
     proxy = find_proxy(address, environ) if socket is None else ""
     secure = parts.scheme == "https" or proxy.startswith("https:")
     certificates = await asyncio.to_thread(load_certificates, environ) if secure else None
@@ -94,7 +97,7 @@ def find_proxy(address: str, environ: Mapping[str, str]) -> str:
     """The address of the proxy for this one, "" for none; SettingsError if it is one that we cannot use."""
     parts = _split(address)
     host = parts.hostname or ""
-    if _is_loopback(host) or _is_excepted(host, parts.port or PORTS[parts.scheme], environ):
+    if is_this_machine(host) or _is_excepted(host, parts.port or PORTS[parts.scheme], environ):
         return ""
     for name in (f"{parts.scheme}_proxy", "all_proxy"):
         # A web server that runs us as CGI would set HTTP_PROXY from what a visitor sends.
@@ -116,16 +119,6 @@ def _usable_proxy(given: str, variable: str) -> str:
                 hint="Name an HTTP proxy, or except the server in NO_PROXY.",
             )
     raise SettingsError(f"{variable} names no proxy: it should be http://HOST:PORT.")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    with suppress(ValueError):
-        address = ip_address(host)
-        mapped = getattr(address, "ipv4_mapped", None)
-        return (mapped or address).is_loopback
-    return False
 
 
 def _is_excepted(host: str, port: int, environ: Mapping[str, str]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode, SandboxMode
 
@@ -245,6 +246,13 @@ class DetachSection(SettingsSection, frozen=True, kw_only=True):
     """Seconds without work after which a detached session is saved and ends."""
 
 
+class NetworkSection(SettingsSection, frozen=True, kw_only=True):
+    """What oi-tui itself reaches."""
+
+    offline: bool = False
+    """Reach this machine only: models, lists and prices, downloads, Jupyter servers, and code in the sandbox."""
+
+
 class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     """Settings of the screen: how it looks."""
 
@@ -300,4 +308,12 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     policy: PolicySection = PolicySection()
     budget: BudgetSection = BudgetSection()
     detach: DetachSection = DetachSection()
+    network: NetworkSection = NetworkSection()
     screen: ScreenSection = ScreenSection()
+
+
+def without_network(settings: Settings) -> Settings:
+    """The same, with a sandbox that reaches nothing where `network.offline` says so."""
+    if not settings.network.offline:
+        return settings
+    return replace(settings, sandbox=replace(settings.sandbox, network="none"))

@@ -26,6 +26,7 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "OI_TUI_SANDBOX_RUNG": ("sandbox", "rung"),
     "OI_TUI_THEME": ("screen", "theme"),
     "OI_TUI_TITLES": ("model", "titles"),
+    "OI_TUI_OFFLINE": ("network", "offline"),
 }
 """Variables that set something, and what."""
 
@@ -36,6 +37,7 @@ _LARGEST = 1_000_000
 """Bytes of a file of settings."""
 
 _TRUTH = {"true": True, "false": False}
+_OFF = ("0", "false", "no", "off")
 
 Layer = Mapping[str, Mapping[str, Any]]
 
@@ -131,6 +133,8 @@ def _environment(environ: Mapping[str, str]) -> tuple[dict[str, dict[str, Any]],
         if value := environ.get(variable, ""):
             layer.setdefault(section, {})[key] = int(value) if value.isdecimal() else _TRUTH.get(value, value)
             names.append(variable)
+    if offline := layer.get("network"):
+        offline["offline"] = environ["OI_TUI_OFFLINE"].lower() not in _OFF  # in doubt it is
     return layer, f"the environment ({', '.join(names)})"
 
 

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.events import Emit
+from oi_tui.app.engine.core.offline import HINT, is_offline
 from oi_tui.app.engine.environments.discovery import install_command, kernel_obstacle
 from oi_tui.app.engine.environments.environment import PythonEnvironment
 from oi_tui.app.engine.kernels.base import RunResult
@@ -51,6 +52,8 @@ class InstallRunner(ShellKernel):
     def __init__(self, launch: Launch, arguments: tuple[str, ...]) -> None:
         if launch.sandbox is None or not launch.sandbox.encloses or launch.sandbox.is_weaker:
             raise KernelError("There is no sandbox to install in.", hint="Install it in a terminal of your own.")
+        if is_offline():
+            raise KernelError("oi-tui is offline: nothing was installed.", hint=HINT)
         if launch.python.is_replaced:  # by code that ran, perhaps: it can move the folders above it
             prefix = launch.python.prefix
             raise KernelError(
@@ -99,6 +102,8 @@ def installer(launch: Launch, environment: PythonEnvironment) -> tuple[ShellKern
     command = install_command(environment, launch.environ) if kernel_obstacle(environment) else ""
     if not command:
         raise SettingsError(f"There is nothing to install in {environment.prefix}.")
+    if is_offline():
+        raise SettingsError("oi-tui is offline: nothing can be installed.", hint=HINT)
     prefix = _own_prefix(launch, environment)
     sandbox = None if launch.sandbox is None else _profile(launch.sandbox, prefix)
     kernel = ShellKernel(replace(launch, cwd=prefix, python=environment, sandbox=sandbox))

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from oi_tui.app.engine.core.errors import LocalModelError
+from oi_tui.app.engine.core.offline import HINT, is_offline
 from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.files.paths import private_dir
 from oi_tui.app.engine.local.catalogue import LocalModel
@@ -33,6 +34,8 @@ async def fetch(
     """
     if weights.is_installed(model):
         return weights.path(model)
+    if is_offline():
+        raise LocalModelError(f"oi-tui is offline: {model.title} cannot be downloaded.", hint=HINT)
     tried = (Hub(), IndexParts()) if sources is None else sources
     with _alone(model, private_dir(weights.partial(model))):
         if weights.is_installed(model):  # by another oi-tui, just now

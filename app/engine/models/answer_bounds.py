@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from oi_tui.app.engine.core.http_session import REDIRECTS
+from oi_tui.app.engine.core.offline import HINT, is_offline, is_this_machine
 from oi_tui.app.engine.models.failures import BoundBroken
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def hold_to_bounds(send: SendRequest, library: Any) -> SendRequest:
     make_body = type("BoundedBody", (_BoundedStream, library.AsyncByteStream), {})
 
     async def send_bounded(transport: Any, request: "httpx.Request") -> "httpx.Response":
+        if is_offline() and not is_this_machine(request.url.host):
+            raise BoundBroken("is not on this machine, and oi-tui is offline", hint=HINT)
         if not asking.get():
             return await send(transport, request)
         request.headers["Accept-Encoding"] = "identity"

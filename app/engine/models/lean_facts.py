@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.offline import HINT, is_offline
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models.facts import (
     DUMMY_KEY,
@@ -45,6 +46,8 @@ def look_up_lean(
         names = ()  # any program listening there would get it
     key = (api_key or "").strip() or environment_key(provider.name, names, environ, url)
     needs_key = not (provider.local or url)
+    if is_offline() and provider.local and is_elsewhere(choice.model):
+        raise ModelError("unreachable", f"oi-tui is offline: {choice.model} runs on another machine.", hint=HINT)
     headers = extra_headers(section.extra, environ)
     if section.extra.thinking_budget is not None and provider.name != "openrouter":
         title = f"{provider_title(provider.name)} takes no model.extra.thinking_budget."

@@ -120,7 +120,7 @@ def apply_folder_settings(settings: Settings, wishes: FolderSettings) -> Setting
         sandbox=replace(
             sandbox,
             mode=stricter_sandbox(sandbox.mode, wishes.sandbox.mode or sandbox.mode),
-            network=wishes.sandbox.network or sandbox.network,
+            network="none" if settings.network.offline else wishes.sandbox.network or sandbox.network,
         ),
         policy=replace(
             policy,

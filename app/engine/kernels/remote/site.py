@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.errors import KernelError, SettingsError
+from oi_tui.app.engine.core.offline import require_here
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.address import SSH, parse_address
 from oi_tui.app.engine.kernels.remote.hub import JupyterHub, find_hub
@@ -40,6 +41,10 @@ async def _open_over_ssh(
     server: KnownServer, launch: Launch, tell: Tell, stack: AsyncExitStack, *, starts: bool
 ) -> JupyterServer:
     address = parse_address(server.url)
+    try:
+        require_here(address.host)  # ssh is a program of its own
+    except SettingsError as error:
+        raise KernelError(error.title, hint=error.hint) from error
     there = SshServer(
         address,
         stack.enter_context(socket_folder()),
