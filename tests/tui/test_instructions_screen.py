@@ -1,5 +1,7 @@
 """Row L31 on the screen: what the model reads is shown with its origins, and the person's own part can be changed."""
 
+from pathlib import Path
+
 import pytest
 
 from oi_tui.app.engine.core.instructions import InstructionPart
@@ -82,3 +84,17 @@ async def test_what_the_model_reads_looks_like_its_picture(play: Play, snap: Sna
         await stage.pilot.press("e")
         await stage.screen(InstructionsEditor)
         await snap(stage.pilot)
+
+
+async def test_L36_a_profile_changes_the_session_and_says_what_waits(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    profiles = tmp_path / "oi-tui" / "profiles"
+    profiles.mkdir(parents=True)
+    (profiles / "work.toml").write_text('[instructions]\ntext = "Be brief."\n[kernel]\nkeep = true\n')
+    async with play((120, 40)) as stage:
+        stage.prompt.fill("/profile work")
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [UseInstructions(text="Be brief.")]
+        await stage.until(lambda: "from the next start with --profile work: kernel.keep" in stage.seen)
