@@ -202,7 +202,8 @@ def _usage_parts(status: Status) -> list[StatusPart]:
     usage, found = status.usage, []
     if status.context_window and usage.last_input_tokens:
         share = min(100, round(100 * usage.last_input_tokens / status.context_window))
-        found.append(StatusPart(f"ctx {share}%", 6, right=True))
+        about = "~" if usage.last_estimated else ""
+        found.append(StatusPart(f"ctx {about}{share}%", 6, right=True))
     used = usage.input_tokens + usage.output_tokens
     if used:
         about = "~" if usage.estimated else ""

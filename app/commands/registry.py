@@ -15,11 +15,13 @@ from oi_tui.app.engine.core.verbs import (
     AddRule,
     AnyVerb,
     Clear,
+    Compact,
     Detach,
     FindInstructions,
     FindKernels,
     FindModels,
     Pause,
+    ReadContext,
     Restart,
     Retry,
     SetApproval,
@@ -184,6 +186,14 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "rebuild", "Rebuild variables", "Run chosen cells of this session again, in new kernels", slash="rebuild",
         action="screen.part('rebuild')",
+    ),
+    Command(
+        "compact", "Summarise the context", "The model reads a summary of all but the last turn; the session keeps all",
+        slash="compact", argument="[WHAT MATTERS]", verb=lambda argument: Compact(focus=argument),
+    ),
+    Command(
+        "context", "Context", "What takes the room in the model's context; pin blocks or leave them out",
+        slash="context", verb=lambda _: ReadContext(),
     ),
     Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
     Command(

@@ -134,7 +134,7 @@ class Bridge:
     @property
     def busy(self) -> bool:
         """Whether leaving now would interrupt anything."""
-        return not self.stopped and (self.transcript.turn_open or bool(self.running))
+        return not self.stopped and (self.transcript.turn_open or self.transcript.summarises or bool(self.running))
 
     def send(self, verb: AnyVerb) -> None:
         """Ask the engine, in order, for something about the session shown now, even if another is being opened."""

@@ -17,6 +17,8 @@ from oi_tui.app.engine.core.events import (
     RerunStarted,
     RetryScheduled,
     StepStarted,
+    SummaryEnded,
+    SummaryStarted,
     ThoughtStarted,
     TurnEnded,
     TurnStarted,
@@ -62,7 +64,9 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
             return RUNNING
         case KernelChanged(state="starting" | "restarting") if before:
             return f"starting {event.language}"
-        case ExecutionFinished():
+        case SummaryStarted():
+            return f"summarising {event.turns} turns" if event.turns > 1 else "summarising"
+        case ExecutionFinished() | SummaryEnded():
             return THINKING if turn_open else ""
         case RerunStarted():
             return "rebuilding"

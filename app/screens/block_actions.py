@@ -9,7 +9,7 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock
+from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock, SummaryBlock
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.verbs import Rebuild, Run, SaveRemote
 from oi_tui.app.engine.text.markdown import as_markdown
@@ -25,6 +25,7 @@ from oi_tui.app.screens.browser_page import needs_scripts, page_of, write_page
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.clipboard import copy
 from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.context_actions import ContextActions
 from oi_tui.app.screens.external_editor import EditorFailed, suffix_of, view_in_editor, view_in_pager
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.app.screens.picture_viewer import NoPictureViewer, open_picture
@@ -54,6 +55,7 @@ class BlockActions:
         self._clock = clock
         self._editor = editor
         self._branching = Branching(place, bridge)
+        self.context = ContextActions(place, bridge)
         self.palette: Palette | None = None
         """Colours of what is opened from here."""
         self.graphics = IN_CELLS
@@ -64,6 +66,11 @@ class BlockActions:
         if not self._is_in_front:
             return  # a key that was pressed twice, before what it brings up was there
         match wish:
+            case "pin" | "leave_out":
+                self.context.mark(wish, block)
+            case "rerun" | "reuse" if isinstance(block, SummaryBlock):
+                assert self.palette is not None
+                await self.context.change_summary(wish, block, self.palette)
             case "copy":
                 await self.copy(logical_text(block), hidden=count_hidden(block))
             case "copy_output":

@@ -24,6 +24,7 @@ from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import (
+    ContextFound,
     Detached,
     DraftKept,
     Failed,
@@ -283,6 +284,8 @@ class ChatScreen(Screen[None]):
                 self.parts.names.show(reply)
             case Detached():
                 self.leaving.follow(reply)
+            case ContextFound():
+                self.parts.pane.show_context(reply)
             case KernelsFound():
                 self.parts.kernels.show(reply)
             case InstructionsFound():
@@ -298,8 +301,6 @@ class ChatScreen(Screen[None]):
                 self.app.push_screen(self._setup)
             case _:
                 pass  # a download that nobody is interested in any more
-
-    # -- messages of widgets -----------------------------------------------------------------------------
 
     async def on_prompt_area_submitted(self, event: PromptArea.Submitted) -> None:
         """A prompt, the person's own code, or a command."""

@@ -48,6 +48,8 @@ class StopKeys:
             words = "Again stops the turn; the question stays open."
         elif bridge.running:
             words = "Interrupting the cell. Again stops the turn."
+        elif not bridge.transcript.turn_open:
+            words = "Stopping the summary."
         else:
             words = "Stopping the turn."
         self._desk.tell(words, seconds=SECOND_PRESS)

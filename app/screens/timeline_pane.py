@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from oi_tui.app.engine.core.blocks import Action, Block
+from oi_tui.app.engine.core.protocol import ContextFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.app.screens.bottom import Bottom
@@ -97,6 +98,10 @@ class TimelinePane(Vertical):
     def show_table(self, title: str, table: TableData) -> None:
         """A table that is in no block, on the whole screen."""
         self._actions.show(TableContent(title, table))
+
+    def show_context(self, found: ContextFound) -> None:
+        """What takes the room in the model's context."""
+        self._actions.context.show(found.context)
 
     def rebuild(self) -> None:
         """Let the person choose runs to repeat."""

@@ -40,7 +40,8 @@ FirstFrame(connect, Settings()).run(headless=True, size=(120, 40))
 MODULES = """
     app app.commands app.commands.mentions app.commands.registry app.commands.typed app.engine app.engine.core
     app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
-    app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice app.engine.core.modes
+    app.engine.core.context_use app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice
+    app.engine.core.modes
     app.engine.core.outcomes app.engine.core.outputs app.engine.core.protocol app.engine.core.protocol_lines
     app.engine.core.session_records app.engine.core.settings app.engine.core.usage app.engine.core.values
     app.engine.core.variable app.engine.core.verbs app.engine.files app.engine.files.given_file

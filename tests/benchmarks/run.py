@@ -41,6 +41,7 @@ BENCHMARKS = (
         "sessions_bench",
         "sessions",
         "resume",
+        "context",
         "sanitiser",
         "sandbox_start",
         "made_files",

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from oi_tui.app.engine.agent.prompt import UNSEEN, Conversation
+from oi_tui.app.engine.agent.conversation import Conversation
+from oi_tui.app.engine.agent.prompt import UNSEEN
 from oi_tui.app.engine.core.blocks import NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import SessionOpened, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.verbs import Open, Submit

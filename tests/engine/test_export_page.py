@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.text.markdown import TABLE_TYPE
+from oi_tui.app.engine.text.compact_table import TABLE_TYPE
 from support.exports import FEW, OPENED, PNG, code, out, prompt, prose, ran, sessions, tour
 from support.kinds import narrow
 from support.pages import page_of

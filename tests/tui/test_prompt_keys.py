@@ -20,9 +20,10 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
-from oi_tui.app.engine.core.protocol import CodeName, KernelsFound, ModelOffer, ModelsFound, NamesFound
+from oi_tui.app.engine.core.protocol import KernelsFound, ModelOffer, ModelsFound, NamesFound
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
+from oi_tui.app.engine.core.variable import CodeName
 from oi_tui.app.engine.core.verbs import CompleteCode, Interrupt, Retry, Run, SetApproval, Submit, UseKernel, UseModel
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.stop_keys import SECOND_QUIT

@@ -2,21 +2,30 @@
 
 from collections import OrderedDict
 
-from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, SummaryBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.code import Code
 from oi_tui.widgets.timeline.notice import NoticeRows
 from oi_tui.widgets.timeline.prose import Prose
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, Stack
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, Stack, rows
+from oi_tui.widgets.timeline.summary import SummaryRows
 from oi_tui.widgets.timeline.thought import ThoughtRows
 from oi_tui.widgets.timeline.user import User
+from oi_tui.widgets.timeline.wrap import crop
 
 MOST_ROWS = 6_000
 """Rows of all kept cells together; the ones not seen for longest go first."""
 
 FEWEST_CELLS = 100
 """Cells that are kept however high they are: more than fit on a screen."""
+
+
+MARKS = {
+    "pinned": "pinned · always sent to the model · P unpins",
+    "left out": "left out · the model is not sent this · L undoes",
+}
+"""What stands below a block that is marked."""
 
 
 class BlockCell:
@@ -60,6 +69,9 @@ class BlockCell:
             return self.height
         self._canvas, self._display, self._stale = canvas, display, False
         self._stack = Stack(self._content.pieces(canvas, display))
+        if isinstance(block, UserBlock | ProseBlock | Action) and block.mark:
+            words = crop([(MARKS[block.mark], canvas.ink.dim)], canvas.room)
+            self._stack.append(rows(canvas, [words], canvas.ink.page, "·", canvas.ink.accent))
         self.height = self._stack.height + 1
         return self.height
 
@@ -80,6 +92,8 @@ class BlockCell:
                 user.update(block)
             case (Prose() as prose, ProseBlock()):
                 prose.update(block)
+            case (SummaryRows() as summary, SummaryBlock()):
+                summary.update(block)
             case (ThoughtRows() as thought, ThoughtBlock()):
                 thought.update(block)
             case (Code() as code, Action()) if code.language == block.written_in:
@@ -128,7 +142,7 @@ def estimate(block: Block, canvas: Canvas) -> int:
     match block:
         case UserBlock() | ProseBlock():
             return _text_rows(block.text, min(canvas.room, 100)) + 1
-        case ThoughtBlock():
+        case ThoughtBlock() | SummaryBlock():
             return 2
         case NoticeBlock():
             return 3 if block.hint else 2
@@ -144,7 +158,7 @@ def _text_rows(text: str, width: int) -> int:
     return len(text) // width + text.count("\n") + 1
 
 
-def _content(block: Block) -> User | Prose | ThoughtRows | Code | NoticeRows:
+def _content(block: Block) -> User | Prose | ThoughtRows | SummaryRows | Code | NoticeRows:
     match block:
         case UserBlock():
             return User(block)
@@ -152,6 +166,8 @@ def _content(block: Block) -> User | Prose | ThoughtRows | Code | NoticeRows:
             return Prose(block)
         case ThoughtBlock():
             return ThoughtRows(block)
+        case SummaryBlock():
+            return SummaryRows(block)
         case Action():
             return Code(block)
         case NoticeBlock():

@@ -6,7 +6,7 @@ Prose and output omit them; code writes them out, as on the screen, since code w
 
 from pathlib import Path
 
-from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, SummaryBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -16,7 +16,7 @@ from oi_tui.widgets.timeline.terminal import TerminalText
 def logical_text(block: Block) -> str:
     """Source of code, Markdown of prose, the words of anything else."""
     match block:
-        case UserBlock() | ProseBlock() | ThoughtBlock():
+        case UserBlock() | ProseBlock() | ThoughtBlock() | SummaryBlock():
             return safe_text(block.text)
         case Action():
             return visible_text(block.source, emoji=True).text

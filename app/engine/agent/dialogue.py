@@ -1,6 +1,5 @@
 """What the session and its model say to each other: one request for each step, and the answer as it streams."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import aclosing
 from functools import partial
@@ -10,20 +9,24 @@ from oi_tui.app.engine.agent import completion
 from oi_tui.app.engine.agent.answer_review import AnswerReview
 from oi_tui.app.engine.agent.answer_stream import AnswerStream
 from oi_tui.app.engine.agent.budget import Budget, BudgetNotice
+from oi_tui.app.engine.agent.compaction import Compactor
+from oi_tui.app.engine.agent.context_window import ContextWindow
+from oi_tui.app.engine.agent.conversation import Conversation
 from oi_tui.app.engine.agent.failure_notice import failure_notice
 from oi_tui.app.engine.agent.halt import Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
-from oi_tui.app.engine.agent.prompt import Conversation
+from oi_tui.app.engine.agent.recall import recall_tool
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
 from oi_tui.app.engine.core.blocks import Action, CallBlock, CodeBlock, ProseBlock
-from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
+from oi_tui.app.engine.core.chat_model import RECALL, Delta, Model, ToolSpec
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import Emit, NoticeAdded, StepStarted
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.transcript.transcript import Transcript
 
@@ -55,8 +58,19 @@ class Dialogue:
         self._kernels, self._runners = kernels, runners
         self._plugins, self._halt, self._emit = plugins, halt, emit
         self._conversation = Conversation(instructions.redactor, settings.output_to_model)
-        self._instructions, self._ready = instructions, ready
+        self._ready = ready
         self._review = AnswerReview(transcript, kernels, emit)
+        runners.tools.add_recall(recall_tool(lambda: transcript.blocks, instructions.redactor))
+        self.window = ContextWindow(
+            transcript,
+            self._conversation,
+            choices,
+            Compactor(transcript, choices, budget, halt, emit),
+            halt,
+            emit,
+            instructions=instructions.parts,
+            tools=self._tools,
+        )
 
     async def ask(self, step: int) -> Sequence[str]:
         """Ask the model; returns the ids of the actions it proposes, none if it must be asked again.
@@ -88,6 +102,18 @@ class Dialogue:
             raise TurnStopped("done", end)
         return proposed
 
+    async def compact(self, focus: str) -> None:
+        """Have all but the last turn summarised; where that is stopped, nothing has changed. ModelError without a
+        model."""
+        self._halt.clear()
+        try:
+            if self._ready is not None:
+                await self._halt.result(self._ready)
+            self._halt.check()
+            await self.window.compact(self._model(), focus)
+        except TurnStopped:
+            self._notice(BudgetNotice("info", "You stopped the summary: nothing has changed."))
+
     def tell_budget(self) -> None:
         """Say what the person should know of the budget by now, each thing once."""
         for remark in self._budget.notices(self._transcript.usage):
@@ -104,11 +130,29 @@ class Dialogue:
 
     async def _stream(self) -> bool:
         """Send the request, and emit the answer while it comes; whether that is whole."""
+        model = self._model()
+        try:
+            return await self._send(model)
+        except ModelError as error:
+            if error.kind != "context_too_long":
+                raise
+            self.window.note_refusal(model, error)
+        return await self._send(model)  # once more, with what is known now
+
+    def _model(self) -> Model:
         if (model := self._choices.model) is None:
             raise ModelError("unknown_model", "No model chosen.", hint="Type /model, or start with -m NAME.")
-        if (request := await self._request(model)) is None:
+        return model
+
+    async def _send(self, model: Model) -> bool:
+        """One request; whether its answer is whole. ModelError if it fails."""
+        if (request := await self.window.request(model)) is None:
             return False
-        answer = AnswerStream(self._kernels.canonical, self._emit, self._runners.tools.names)
+        self._require(self._budget.check_limits(self._transcript.usage))  # a summary may have spent the rest
+        for event in withheld_events(self._conversation, self._transcript):
+            self._emit(event)
+        answer = AnswerStream(self._canonical, self._emit, self._runners.tools.names)
+        before = self._transcript.usage
         with self._plugins.around(request):
             try:
                 await self._halt.result(partial(_read, model.stream(request), answer))
@@ -116,23 +160,22 @@ class Dialogue:
                 answer.close(complete=False)
                 raise
             answer.close(complete=not self._halt.is_asked())
+        if (usage := self._transcript.usage) is not before and not usage.last_estimated:
+            self.window.note_counted(model, usage.last_input_tokens)
         if (remark := answer.remark) and not (answer.empty and self._halt.is_asked()):
             self._notice(BudgetNotice("warning", *remark))
         return answer.remark is None
 
-    async def _request(self, model: Model) -> ChatRequest | None:
-        """What the model is sent next; None if the person stopped the turn meanwhile."""
-        blocks, languages = tuple(self._transcript.blocks), self._kernels.languages
-        system = self._instructions.message()
-        # A thread: in a resumed session, every block is searched for secrets, which can take seconds.
-        self._conversation.insist = self._choices.complete
-        build = partial(self._conversation.messages, blocks, system=system, images=model.takes_images)
-        if (messages := await self._halt.result(partial(asyncio.to_thread, build))) is None:
-            return None
-        for event in withheld_events(self._conversation, self._transcript):
-            self._emit(event)
-        tools = self._runners.tools.specs(languages) if self._review.allows_calls(model.name) else ()
-        return ChatRequest(messages=messages, tools=tools)
+    def _tools(self, recall: bool) -> tuple[ToolSpec, ...]:
+        """What the model may call; `recall` where it is not sent everything."""
+        model = self._choices.model
+        if model is not None and not self._review.allows_calls(model.name):
+            return ()
+        return self._runners.tools.specs(self._kernels.languages, recall=recall)
+
+    def _canonical(self, label: str) -> Language | None:
+        """The language of a fence; a call of the tool that reads what was left out is written like one."""
+        return self._kernels.canonical(label) or (RECALL if label.strip().lower() == RECALL else None)
 
 
 async def _read(deltas: AsyncGenerator[Delta, None], answer: AnswerStream) -> None:

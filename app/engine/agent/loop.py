@@ -113,7 +113,7 @@ class Session:
         self._guard, self._find_written = RepeatGuard(settings.max_repeats), find_written
         self._syntax, self._halt = SyntaxCheck(), Halt()
         self.instructions = Instructions(instructions, self.transcript, kernels, redactor or Redactor(), self.emit)
-        self._dialogue = Dialogue(
+        self.dialogue = Dialogue(
             self.transcript,
             choices=self.choices,
             budget=self.budget,
@@ -156,7 +156,7 @@ class Session:
                     if ruling := await self._decide(block_id):
                         await self._run(block_id, ruling)
                 self._halt.check()
-                self._dialogue.tell_budget()
+                self.dialogue.tell_budget()
                 await self.steering.end_step()
             title = f"Stopped after {self.settings.max_steps} answers of the model in one turn."
             self.notice("warning", title, "Type /retry to continue, or start with a higher --max-steps.")
@@ -165,7 +165,7 @@ class Session:
             for block_id in actions:
                 self._skip(block_id)
             if stop.reason != "budget":
-                self._dialogue.tell_budget()
+                self.dialogue.tell_budget()
             if self._halt.is_asked():
                 stop = TurnStopped("interrupted", INTERRUPTED)
                 self.notice("info", "You stopped the turn.")
@@ -175,7 +175,7 @@ class Session:
         """The actions that the model proposes, none where it goes on without any: it is done, and the user has said
         more meanwhile, for instance. TurnStopped if the turn ends."""
         try:
-            return await self._dialogue.ask(step)
+            return await self.dialogue.ask(step)
         except TurnStopped as stop:
             if stop.reason != "done" or self.steering.pausing or not await self.steering.emit_prompts():
                 raise

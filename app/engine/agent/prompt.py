@@ -1,4 +1,4 @@
-"""The conversation as chat messages, which the transcript alone decides; what leaves for the model leaves here.
+"""What is said to the model: the system prompt, and blocks put into words; what leaves for the model leaves here.
 
 Nothing goes that a person could not see (invisible characters), and no secret that is known or looks like one.
 Small models set the tone: the system prompt is short, because naming libraries or adding rules measurably
@@ -8,13 +8,10 @@ makes a 1.5-billion-parameter model worse, and larger ones do not need it.
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from oi_tui.app.engine.agent import completion
 from oi_tui.app.engine.core.blocks import (
     Action,
     ActionBlock,
@@ -23,14 +20,14 @@ from oi_tui.app.engine.core.blocks import (
     CodeBlock,
     NoticeBlock,
     ProseBlock,
-    ThoughtBlock,
+    SummaryBlock,
     UserBlock,
 )
-from oi_tui.app.engine.core.chat_model import ChatMessage, ToolCall
+from oi_tui.app.engine.core.chat_model import RECALL, ChatMessage, ToolCall
 from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.attached import attached_file
-from oi_tui.app.engine.text.mime import UNTRUSTED, pictures, report
+from oi_tui.app.engine.text.mime import UNTRUSTED, clip_middle, pictures, report
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.tools.execute import EXECUTE
 
@@ -51,6 +48,16 @@ FAILED = (
 UNSEEN = "You cannot see pictures; code can open the file."
 """Said with a picture that is not sent: models describe what they have not seen."""
 
+LEFT_OUT = "[The user left a part of the conversation out here.]"
+
+EARLIER = "Earlier messages are left out."
+
+RECALL_HINT = (
+    f"To read what was left out of this conversation, call {RECALL}, or reply with a ```{RECALL} block that contains "
+    '{"block": NUMBER} or {"search": "WORDS"}.'
+)
+"""Said where something was, and only there."""
+
 MOST_LABELS = 10
 """Languages beside Python and the shell that are named."""
 
@@ -66,85 +73,39 @@ def system_prompt(languages: Sequence[str], cwd: str, around: str = "") -> str:
     return SYSTEM.format(shell=shell, others=others, where=cwd, around=f"{around} " if around else "")
 
 
-class _Told(NamedTuple):
-    """What became of neighbouring blocks."""
-
-    group: tuple[Block, ...]
-    images: bool
-    messages: tuple[ChatMessage, ...]
-    withheld: Mapping[str, tuple[str, ...]]
-    """By block: the secrets."""
-
-    def is_of(self, group: tuple[Block, ...], images: bool) -> bool:
-        """Whether these blocks are the very same."""
-        same = len(group) == len(self.group) and all(a is b for a, b in zip(group, self.group, strict=True))
-        return same and self.images == images
-
-
-class Conversation:
-    """The messages of one session. A block is looked through once, however many requests it is part of."""
-
-    def __init__(self, redactor: Redactor, output_limit: int, *, insist: bool = False) -> None:
-        """`output_limit`: characters of one run's output. `insist`: an answer without code is not the end."""
-        self._redactor = redactor
-        self._limit = output_limit
-        self.insist = insist
-        self._told: dict[str, _Told] = {}
-        """By the first block of a group."""
-
-    def messages(self, blocks: Iterable[Block], *, system: str, images: bool = False) -> tuple[ChatMessage, ...]:
-        """All messages of a request.
-
-        One answer of the model is one assistant message (prose and fenced code, or prose and native calls),
-        followed by what its code gave: as tool results for native calls, else as one user message.
-        """
-        told: dict[str, _Told] = {}
-        for _, neighbours in groupby(blocks, key=_group):
-            group = tuple(neighbours)
-            known = self._told.get(group[0].id)
-            if known is None or not known.is_of(group, images):
-                teller = _Teller(self._redactor, self._limit, images)
-                said = tuple(teller.messages(list(group)))
-                known = _Told(group, images, said, {name: tuple(found) for name, found in teller.withheld.items()})
-            told[group[0].id] = known
-        self._told = told  # cleared blocks leave the cache too
-        first = ChatMessage(role="system", text=self._redactor.redact(safe_text(system)).text)
-        messages = [first, *(message for known in told.values() for message in known.messages)]
-        return tuple(_with_insistence(_merge(messages)) if self.insist else _merge(messages))
-
-    @property
-    def withheld_names(self) -> dict[str, tuple[str, ...]]:
-        """By block: the names of the secrets that the last request was sent without."""
-        return {block_id: names for known in self._told.values() for block_id, names in known.withheld.items()}
-
-
-def _group(block: Block) -> tuple[str, int | str]:
-    match block:
-        case ProseBlock() | ThoughtBlock() | Action(author="assistant"):
-            return ("step", block.step)
-        case _:
-            return ("single", block.id)
-
-
-class _Teller:
+class Teller:
     """Puts blocks into words, and takes note of the secrets that were in them."""
 
-    def __init__(self, redactor: Redactor, limit: int, images: bool) -> None:
+    def __init__(self, redactor: Redactor, limit: int, images: bool, number: int = 0, *, short: bool = False) -> None:
+        """`limit`: characters of one run's output, and if `short` of a prompt too. `number` is that of the first block:
+        by these, the model asks for what was cut."""
         self.withheld: dict[str, list[str]] = {}
+        self.cuts = False
+        """Whether something was cut."""
         self._redactor = redactor
         self._limit = limit
         self._images = images
+        self._number = number
+        self._numbers: dict[str, int] = {}
+        self._short = short
 
-    def messages(self, group: list[Block]) -> Iterator[ChatMessage]:
+    def messages(self, group: Sequence[Block]) -> Iterator[ChatMessage]:
         """The messages for a prompt, for the user's own code, or for a whole answer with the results of its code."""
+        self._numbers = {block.id: number for number, block in enumerate(group, self._number)}
         match group:
+            case [UserBlock(mark="left out")] | [CodeBlock(author="user", mark="left out")]:
+                yield ChatMessage(role="user", text=LEFT_OUT)
             case [UserBlock() as block]:
                 given = tuple(file.picture for file in map(attached_file, block.files) if file.picture)
-                text = self._with_files(block) + (f"\n\n{UNSEEN}" if given and not self._images else "")
+                text = self._with_files(block) + (
+                    f"\n\n{UNSEEN}" if given and not (self._images or self._short) else ""
+                )
                 yield ChatMessage(role="user", text=text, images=given if self._images else ())
             case [NoticeBlock() as block]:
                 if block.to_model:
                     yield ChatMessage(role="user", text=self._clean(block)(block.to_model))
+            case [SummaryBlock()]:
+                return
             case [CodeBlock(author="user") as block]:
                 text = f"I ran this {block.language} code:\n{self._fence(block, block.source)}"
                 text += f"\nOutput ({UNTRUSTED}):\n{self._report(block)}"
@@ -152,7 +113,26 @@ class _Teller:
             case _:
                 yield from self._step(group)
 
-    def _step(self, group: list[Block]) -> Iterator[ChatMessage]:
+    def read(self, block: UserBlock | ProseBlock | ActionBlock, written: str = "") -> str:
+        """One block alone, with all of its output; `written` is what a long run wrote, where that is known."""
+        match block:
+            case UserBlock():
+                return self._with_files(block)
+            case ProseBlock():
+                return self._clean(block)(block.text)
+            case _:
+                told = self._clean(block)(written) if written else report(block, self._limit, self._clean(block))
+                return f"{self._source(block, block.source)}\n\n{told}"
+
+    def summary(self, block: SummaryBlock) -> ChatMessage:
+        """What stands in place of what the summary covers."""
+        if not block.text.strip():
+            return ChatMessage(role="user", text=f"[{EARLIER}]")
+        text = f"Summary of the conversation before this ({UNTRUSTED}):\n{self._clean(block)(block.text.strip())}"
+        return ChatMessage(role="user", text=f"{text}\n[End of the summary. {EARLIER}]")
+
+    def _step(self, blocks: Sequence[Block]) -> Iterator[ChatMessage]:
+        group = [block for block in blocks if not (isinstance(block, ProseBlock | Action) and block.mark == "left out")]
         actions = [block for block in group if isinstance(block, Action)]
         native = [action for action in actions if action.call_id is not None]
         parts = [
@@ -168,7 +148,7 @@ class _Teller:
         fenced = [action for action in actions if action.call_id is None]
         shown = tuple(url for action in actions for url in pictures(action)) if self._images else ()
         if fenced:
-            which = [f"Output of the {f'{code.runs_in} ' if len(fenced) > 1 else ''}code" for code in fenced]
+            which = [_output_of(action, alone=len(fenced) == 1) for action in fenced]
             results = "\n\n".join(
                 self._result(code, f"{what} ({UNTRUSTED}):\n") for code, what in zip(fenced, which, strict=True)
             )
@@ -176,6 +156,8 @@ class _Teller:
             yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else NEXT}", images=shown)
         elif shown:
             yield ChatMessage(role="user", text="The pictures that the code made:", images=shown)
+        elif len(group) < len(blocks):
+            yield ChatMessage(role="user", text=LEFT_OUT)
 
     def _text_of(self, block: Block) -> str:
         match block:
@@ -189,6 +171,7 @@ class _Teller:
     def _fence(self, block: ActionBlock, source: str) -> str:
         source = self._source(block, source)
         label = "bash" if block.written_in == "shell" else block.written_in
+        label = block.tool if isinstance(block, CallBlock) else label
         ticks = "```" if "```" not in source else "````"
         return f"{ticks}{label}\n{source}\n{ticks}"
 
@@ -217,12 +200,23 @@ class _Teller:
         return told
 
     def _report(self, code: ActionBlock) -> str:
-        return report(code, self._limit, self._clean(code))
+        handle = self._handle(code)
+        told = report(code, self._limit, self._clean(code), handle)
+        self.cuts = self.cuts or handle in told
+        return told
 
     def _with_files(self, block: UserBlock) -> str:
         clean = self._clean(block)
         context = clean(block.context or "\n".join(name for name in block.files if not name.startswith("data:")))
-        return f"{clean(block.text)}\n\n{context}" if context else clean(block.text)
+        text = f"{clean(block.text)}\n\n{context}" if context else clean(block.text)
+        if not self._short or len(text) <= self._limit:
+            return text
+        self.cuts = True
+        return clip_middle([text], self._limit, self._handle(block))
+
+    def _handle(self, block: Block) -> str:
+        """What the model can say to read what was cut."""
+        return f'; {RECALL} {{"block": {self._numbers[block.id]}}} shows it'
 
     def _clean(self, block: Block) -> Callable[[str], str]:
         """What a text of this block becomes before it leaves."""
@@ -257,31 +251,7 @@ def _with_each_text(value: object, clean: Callable[[str], str]) -> object:
             return value
 
 
-def _merge(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
-    """Neighbouring user messages as one: several servers refuse two in a row."""
-    waiting: ChatMessage | None = None
-    for message in messages:
-        if message.role == "assistant" and not message.text and not message.calls:
-            continue
-        if waiting is not None and waiting.role == message.role == "user":
-            waiting = ChatMessage(
-                role="user", text=f"{waiting.text}\n\n{message.text}", images=waiting.images + message.images
-            )
-            continue
-        if waiting is not None:
-            yield waiting
-        waiting = message
-    if waiting is not None:
-        yield waiting
-
-
-def _with_insistence(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
-    """With the insistence after each answer that neither ran code nor was answered by the user."""
-    last = ""
-    for message in messages:
-        if last == message.role == "assistant":
-            yield ChatMessage(role="user", text=completion.INSIST)
-        yield message
-        last = message.role
-    if last == "assistant":
-        yield ChatMessage(role="user", text=completion.INSIST)
+def _output_of(action: ActionBlock, *, alone: bool) -> str:
+    if isinstance(action, CallBlock):
+        return f"Output of {action.tool}"
+    return "Output of the code" if alone else f"Output of the {action.runs_in} code"

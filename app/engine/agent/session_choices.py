@@ -1,5 +1,8 @@
 """The user's choices for a session, which may change at any time: the model, who decides, what it may cost."""
 
+from collections.abc import Callable, Coroutine
+from typing import Any
+
 from oi_tui.app.engine.agent.budget import Budget
 from oi_tui.app.engine.agent.decisions import Decisions
 from oi_tui.app.engine.core.chat_model import Model
@@ -10,6 +13,10 @@ from oi_tui.app.engine.core.verbs import SetBudget
 
 INSISTS = "The model continues until it says that the task is done or impossible, or that it needs input."
 INSISTS_NOT = "An answer without code ends the turn."
+
+
+Summariser = Callable[[], Coroutine[Any, Any, Model]]
+"""OiTuiError if it cannot be had."""
 
 
 class SessionChoices:
@@ -27,6 +34,23 @@ class SessionChoices:
         self._api_base = ""
         self.complete = complete
         """Whether the loop insists until the model says that it has come to an end."""
+        self.summariser: Summariser | None = None
+        """Opens the model that was named for summaries; None where that is the model itself."""
+        self._allowed: dict[str, int] = {}
+        """Tokens that a model's server said it takes when it refused more, by the model's name."""
+
+    @property
+    def window(self) -> int | None:
+        """Tokens that the model takes, None if unknown."""
+        if self.model is None:
+            return None
+        found = [window for window in (self.model.context_window, self._allowed.get(self.model.name)) if window]
+        return min(found, default=None)
+
+    def learn_window(self, name: str, tokens: int) -> None:
+        """The server of this model refused more than so many."""
+        self._allowed[name] = min(tokens, self._allowed.get(name, tokens))
+        self._tell()
 
     def set_approval(self, mode: ApprovalMode) -> None:
         """Who decides from the next decision on."""
@@ -59,7 +83,7 @@ class SessionChoices:
             SettingsChanged(
                 model=self._model_name,
                 approval=self._decisions.mode,
-                context_window=self.model.context_window if self.model is not None else None,
+                context_window=self.window,
                 api_base=self._api_base,
                 max_cost=self._budget.cost,
                 max_tokens=self._budget.tokens,

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from oi_tui.app.engine.agent.prompt import Conversation
+from oi_tui.app.engine.agent.conversation import Conversation
 from oi_tui.app.engine.core.blocks import Action, UserBlock
 from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, SecretsWithheld
 from oi_tui.app.engine.core.ids import new_id

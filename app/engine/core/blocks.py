@@ -23,6 +23,10 @@ ActionState = Literal[
 ]
 
 
+ContextMark = Literal["", "pinned", "left out"]
+"""What the person said about a block and the model: sent however full the context is, or never."""
+
+
 RerunState = Literal["", "running", "same", "differs", "error", "interrupted", "died", "refused"]
 """Not repeated, under way, or how that ended (see `events.RerunOutcome`)."""
 
@@ -38,6 +42,7 @@ class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
     """What the model reads besides the text: the beginnings of the files."""
     withheld: tuple[str, ...] = ()
     """Names of the secrets in it that the model is not told, one for each place."""
+    mark: ContextMark = ""
 
 
 class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):
@@ -48,6 +53,7 @@ class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):
     state: ProseState = "streaming"
     step: int = 0
     """Which answer of the model it belongs to, counted through the session."""
+    mark: ContextMark = ""
 
 
 class ThoughtBlock(Value, frozen=True, kw_only=True, tag="thought"):
@@ -100,6 +106,7 @@ class Action(Value, frozen=True, kw_only=True):
     """Seconds of the run, None until it ended."""
     withheld: tuple[str, ...] = ()
     """Names of the secrets in source and outputs that the model is not told, one for each place."""
+    mark: ContextMark = ""
 
     @property
     def is_edited(self) -> bool:
@@ -165,7 +172,28 @@ class NoticeBlock(Value, frozen=True, kw_only=True, tag="notice"):
     """What the model reads of it, "" for nothing."""
 
 
+class SummaryBlock(Value, frozen=True, kw_only=True, tag="summary"):
+    """What the model reads in place of everything up to a block, but for what is pinned; what it covers stays."""
+
+    id: str
+    text: str = ""
+    """By a model, or as the person changed it; "" where what it covers is only left out."""
+    until: str
+    """The id of the last block that it covers."""
+    turns: int = 0
+    """Prompts among those."""
+    model: str = ""
+    """Who wrote it."""
+    focus: str = ""
+    """What the person said that matters."""
+    used: bool = True
+    """False where the person undid it: the model reads what it covers again."""
+
+
 ActionBlock = CodeBlock | CallBlock
 """The two kinds of `Action`."""
 
-Block = UserBlock | ProseBlock | ThoughtBlock | CodeBlock | CallBlock | NoticeBlock
+MarkableBlock = UserBlock | ProseBlock | CodeBlock | CallBlock
+"""What the model is sent, and can be pinned or left out."""
+
+Block = UserBlock | ProseBlock | ThoughtBlock | CodeBlock | CallBlock | NoticeBlock | SummaryBlock

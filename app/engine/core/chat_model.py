@@ -5,6 +5,9 @@ from typing import Any, Literal, Protocol
 
 from oi_tui.app.engine.core.values import Value
 
+RECALL = "recall"
+"""The tool by which a model reads what was left out of the conversation; a fence with this label is a call of it."""
+
 
 class ToolCall(Value, frozen=True, kw_only=True):
     """A whole native call as the model made it; `arguments` is the JSON text."""

@@ -67,6 +67,8 @@ class ModelError(OiTuiError):
     def __init__(self, kind: ModelErrorKind, title: str, *, hint: str = "", details: str = "") -> None:
         super().__init__(title, hint=hint, details=details)
         self.kind = kind
+        self.tokens_allowed = 0
+        """What the server said that it takes when it refused more; 0 where it did not say."""
         self.remedies = () if kind == "budget" else ("model",) if kind in _ALL_THE_SAME else ("retry", "model")
 
 

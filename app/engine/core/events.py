@@ -23,9 +23,10 @@ Order within one session (brackets: may be absent, star: any number):
 To rebuild the state of a kernel, runs that are on record are repeated between turns: for each block `RerunStarted`
 ( InputRequested InputAnswered )* `RerunFinished`; what comes out is compared with the record and does not replace it.
 
-`NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged`, `InstructionsChanged` may stand anywhere. The
-actions (code and calls) of a step are decided and run in the order in which they were finished, one at a time. Late
-output (a thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
+`NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged`, `InstructionsChanged`, `SummaryStarted`
+[ `ContextCompacted` ] `SummaryEnded`, `SummaryChanged` and `ContextMarked` may stand anywhere. The actions
+(code and calls) of a step are decided and run in the order in which they were finished, one at a time. Late output (a
+thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
 
 Deltas (`ProseGrew`, `ThoughtGrew`, `CodeGrew`, `CallGrew`, `OutputAdded` of a stream, `ActiveLineChanged`,
 `ProgressReported`) may be coalesced on the way to a front end, and of several `OutputTailMoved` of one stream only the
@@ -35,6 +36,7 @@ last may arrive; everything else arrives exactly once and in order.
 from collections.abc import Callable
 from typing import Literal
 
+from oi_tui.app.engine.core.blocks import ContextMark
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.outcomes import (
     Decider,
@@ -451,6 +453,44 @@ class NoticeAdded(Event, frozen=True, kw_only=True, tag=True):
     """What the model reads of it, "" for nothing."""
 
 
+class SummaryStarted(Event, frozen=True, kw_only=True, tag=True):
+    """A model is asked for a summary of old turns."""
+
+    turns: int
+
+
+class SummaryEnded(Event, frozen=True, kw_only=True, tag=True):
+    """Nobody is asked for one any more: it came, failed or was stopped."""
+
+
+class ContextCompacted(Event, frozen=True, kw_only=True, tag=True):
+    """From now on the model reads this in place of all up to a block; what it covers stays in the session."""
+
+    block_id: str
+    text: str
+    """"" where there is no summary: what it covers is left out."""
+    until: str
+    """As in `SummaryBlock`, like all below."""
+    turns: int = 0
+    model: str = ""
+    focus: str = ""
+
+
+class SummaryChanged(Event, frozen=True, kw_only=True, tag=True):
+    """The person changed a summary, undid it, or took that back."""
+
+    block_id: str
+    text: str
+    used: bool
+
+
+class ContextMarked(Event, frozen=True, kw_only=True, tag=True):
+    """The person pinned a block, left it out of what the model is sent, or took that back."""
+
+    block_id: str
+    mark: ContextMark
+
+
 class ConversationCleared(Event, frozen=True, kw_only=True, tag=True):
     """The transcript is empty again and the kernels are fresh (reset)."""
 
@@ -503,6 +543,11 @@ AnyEvent = (
     | SettingsChanged
     | InstructionsChanged
     | NoticeAdded
+    | SummaryStarted
+    | SummaryEnded
+    | ContextCompacted
+    | SummaryChanged
+    | ContextMarked
     | ConversationCleared
     | TurnEnded
 )

@@ -9,6 +9,7 @@ may be open in one engine: verbs and replies about one say which. See README.md 
 from typing import Any, Literal
 
 from oi_tui.app.engine.core.blocks import Block
+from oi_tui.app.engine.core.context_use import ContextUse
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.instructions import InstructionPart
@@ -16,7 +17,7 @@ from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, SessionRecord
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Language, Value
-from oi_tui.app.engine.core.variable import Telling, Variable
+from oi_tui.app.engine.core.variable import CodeName, Telling, Variable
 from oi_tui.app.engine.core.verbs import AnyVerb
 
 PROTOCOL_VERSION = 1
@@ -282,6 +283,12 @@ class Detached(SessionReply, frozen=True, kw_only=True, tag=True):
     """Whether another front end came, and this one did not ask to go."""
 
 
+class ContextFound(SessionReply, frozen=True, kw_only=True, tag=True):
+    """What the next request would consist of, as the answer to `ReadContext`."""
+
+    context: ContextUse
+
+
 class SandboxFailed(SessionReply, frozen=True, kw_only=True, tag=True):
     """A sandbox is required and cannot be made: no code runs until that is fixed. Sent on its own soon after the start;
     a notice of the session says why, and what to do."""
@@ -294,14 +301,6 @@ class PromptsQueued(SessionReply, frozen=True, kw_only=True, tag=True):
     steers: tuple[bool, ...] = ()
     withdrawn: str | None = None
     """The one that was just taken back, as `Withdraw` asked."""
-
-
-class CodeName(Value, frozen=True, kw_only=True):
-    """One possible name at the cursor."""
-
-    name: str
-    kind: str = ""
-    """Its type, in a word."""
 
 
 class NamesFound(SessionReply, frozen=True, kw_only=True, tag=True):
@@ -359,6 +358,7 @@ Reply = (
     | DraftKept
     | PromptsQueued
     | NamesFound
+    | ContextFound
     | Standing
     | Detached
     | SandboxFailed
@@ -380,6 +380,7 @@ ViewReply = (
     | AboutPrompts
     | KernelsFound
     | InstructionsFound
+    | ContextFound
     | Detached
 )
 """What a screen shows that is no part of a session."""

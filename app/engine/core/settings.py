@@ -92,6 +92,8 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Timeout in seconds for a whole answer; 0 is no limit, because reasoning and slow machines take long."""
     extra: ModelExtra = ModelExtra()
     """Table `[model.extra]`: further parameters of each request."""
+    summary: str = ""
+    """Model that summarises long conversations, as in `name`; "" is the one that answers."""
     titles: bool = True
     """Ask the model for a title of the session after the first turn (never a built-in one: it is slow)."""
 

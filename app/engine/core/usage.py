@@ -16,6 +16,8 @@ class Usage(Value, frozen=True, kw_only=True):
     estimated: bool = False
     last_input_tokens: int = 0
     """Input tokens of the latest step: how full the context is."""
+    last_estimated: bool = False
+    """Whether those were counted here, not by the server."""
 
     def plus(self, step: UsageReported) -> "Usage":
         """The sum with one more step."""
@@ -27,4 +29,5 @@ class Usage(Value, frozen=True, kw_only=True):
             priced=self.priced + (step.cost or 0.0),
             estimated=self.estimated or step.estimated,
             last_input_tokens=self.last_input_tokens if step.aside else step.input_tokens,
+            last_estimated=self.last_estimated if step.aside else step.estimated,
         )

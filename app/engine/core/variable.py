@@ -20,3 +20,11 @@ class Variable(Value, frozen=True, kw_only=True):
     """Bytes, without those of what it refers to; None: unknown."""
     peek: str = ""
     """The value on one line, truncated; "" if reading it would run code."""
+
+
+class CodeName(Value, frozen=True, kw_only=True):
+    """One possible name at the cursor."""
+
+    name: str
+    kind: str = ""
+    """Its type, in a word."""

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from oi_tui.app.engine.core.blocks import ContextMark
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.core.values import ApprovalMode, Language, ScopeKind, Value
@@ -143,6 +144,36 @@ class SetComplete(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Whether the loop insists until the model says that the task is done, impossible, or needs input."""
 
     on: bool
+
+
+class Compact(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Have all but the last turn summarised for the model; the session keeps all of it."""
+
+    focus: str = ""
+    """What matters, in the person's words."""
+
+
+class ContextVerb(SessionVerb, frozen=True, kw_only=True):
+    """Base of those about what the model reads."""
+
+
+class ChangeSummary(ContextVerb, frozen=True, kw_only=True, tag=True):
+    """Another text of a summary, or whether it is used; without it the model reads what it covers again."""
+
+    block_id: str
+    text: str
+    used: bool = True
+
+
+class MarkContext(ContextVerb, frozen=True, kw_only=True, tag=True):
+    """Pin a block, leave it out of what the model is sent, or ("") neither."""
+
+    block_id: str
+    mark: ContextMark
+
+
+class ReadContext(ContextVerb, frozen=True, kw_only=True, tag=True):
+    """What takes the room of the next request; answered with `ContextFound`."""
 
 
 class UseModel(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -314,7 +345,7 @@ class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save all sessions, end kernels and model server, and end."""
 
 
-Job = Submit | Run | Retry | Clear | Restart | Rebuild | UseKernel | InstallKernel
+Job = Submit | Run | Retry | Clear | Compact | Restart | Rebuild | UseKernel | InstallKernel
 """What a session does one after the other."""
 
 WorkVerb = (
@@ -340,6 +371,9 @@ WorkVerb = (
     | CompleteCode
     | Withdraw
     | SaveRemote
+    | ChangeSummary
+    | MarkContext
+    | ReadContext
 )
 """What is done within one session."""
 

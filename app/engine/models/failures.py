@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models.hosted import provider_title
+from oi_tui.app.engine.models.refused_lengths import TOO_LONG, tokens_allowed
 
 DETAILS_LIMIT = 2000
 """Characters of the server's own message that are kept."""
@@ -39,7 +40,6 @@ _HTTP_ERRORS = {"HTTPStatusError", "APIStatusError", "RefusedStatus"}
 _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout): |\w+Exception - )+")
 _NO_KEY = re.compile(r"missing credentials|api_key client option must be set|no api[ _]key", re.I)
 _WRONG_KEY = re.compile(r"api key not valid|(incorrect|invalid) api[ _-]key", re.I)
-_TOO_LONG = re.compile(r"context[ _](length|window|size)|prompt is too long|too many (input )?tokens", re.I)
 _NO_MODEL = re.compile(r"model\b.{0,80}(not found|not exist|unknown)|(invalid|unknown|no such) model", re.I)
 _NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|insufficient (balance|credits)", re.I)
 
@@ -140,7 +140,7 @@ def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> Request
     details = redact_keys(said, asked.secrets)
     if (status := _http_status(chain)) is not None:
         return _from_status(status, chain, said, details, asked)
-    if "ContextWindowExceededError" in names or _TOO_LONG.search(said):
+    if "ContextWindowExceededError" in names or TOO_LONG.search(said):
         return RequestFailure(error=_too_long(asked, details))
     if _NO_KEY.search(said):
         return RequestFailure(error=no_key(asked, details))
@@ -231,7 +231,7 @@ def _from_status(
             return RequestFailure(error=error, passing=True, why="rate limit", wait=wait)
         case 413:
             return RequestFailure(error=_too_long(asked, details))
-        case 400 | 422 | 500 if _TOO_LONG.search(said):
+        case 400 | 422 | 500 if TOO_LONG.search(said):
             return RequestFailure(error=_too_long(asked, details))
         case _ if status >= 500:
             title = f"{server} failed with status {status}."
@@ -304,7 +304,10 @@ def _unknown_model(asked: ModelEndpoint, details: str) -> ModelError:
 
 def _too_long(asked: ModelEndpoint, details: str) -> ModelError:
     title = f"The conversation is longer than {asked.model} can read."
-    return ModelError("context_too_long", title, hint="Start a new session, or choose a larger model.", details=details)
+    hint = "/compact summarises it, /context shows what takes the room; or choose a larger model."
+    error = ModelError("context_too_long", title, hint=hint, details=details)
+    error.tokens_allowed = tokens_allowed(details)
+    return error
 
 
 def _no_money(asked: ModelEndpoint, details: str) -> ModelError:

@@ -6,6 +6,7 @@ are no prose, nor are those at the edges of a block.
 
 import msgspec
 
+from oi_tui.app.engine.core.chat_model import RECALL
 from oi_tui.app.engine.core.events import (
     CallFinished,
     CallGrew,
@@ -93,6 +94,9 @@ class AnswerBlocks:
 
     def open(self, language: Language, call_id: str | None = None) -> None:
         """Code begins that can be run here; `call_id` is that of the native call that it comes in."""
+        if language == RECALL:
+            self.open_call(language, call_id)
+            return
         self.empty = False
         self.close_text(complete=True)
         self._open_code = new_id()
@@ -100,17 +104,23 @@ class AnswerBlocks:
 
     def grow(self, text: str) -> None:
         """More of the code that is open."""
-        if text:
+        if text and self._open_call:
+            self.grow_call(text)
+        elif text:
             self._emit(CodeGrew(block_id=self._open_code, text=text))
 
     def close(self, language: Language, source: str, *, complete: bool, thought: bool = False) -> None:
         """The code is complete, and this is its source; if not `complete`, or `thought`, it never runs."""
+        if language == RECALL:
+            fields = source if source.lstrip().startswith("{") else msgspec.json.encode({"text": source}).decode()
+            self.close_call(language, fields, complete=complete, thought=thought)
+            return
         language, source = repair_code(language, source, self._canonical)
         if complete:
             (self.thought if thought else self.code)[self._open_code] = source
         self._emit(CodeFinished(block_id=self._open_code, language=language, source=source, complete=complete))
 
-    def open_call(self, tool: str, call_id: str) -> None:
+    def open_call(self, tool: str, call_id: str | None) -> None:
         """A call begins of a tool that is here."""
         self.empty = False
         self.close_text(complete=True)
@@ -134,6 +144,7 @@ class AnswerBlocks:
         if complete:
             (self.thought if thought else self.code)[self._open_call] = source
         self._emit(CallFinished(block_id=self._open_call, tool=tool, source=source, complete=complete))
+        self._open_call = ""
 
     def recognise_thought(self) -> None:
         """All before was the model's thinking, though nothing had said so."""

@@ -165,6 +165,11 @@ class KernelSwitch:
                 restarted.append(kernel.language)
         return restarted
 
+    async def restart_and_tell(self, language: Language | None) -> None:
+        """The same, and a notice that says which."""
+        names = ", ".join(await self.restart(language))
+        self._session.notice("info", f"Restarted: {names}. Variables are gone." if names else "No kernel runs yet.")
+
     def find(self, server: str) -> None:
         """Look for what there is here, or on this server; answered with `KernelsFound`, once for several questions."""
         if (finding := self._finding.get(server)) is None or finding.done():

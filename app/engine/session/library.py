@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, SummaryBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.core.outputs import Output, StreamOutput
 from oi_tui.app.engine.core.protocol import (
@@ -198,7 +198,7 @@ def _preview(store: Store, session_id: str) -> SessionSeen:
 def _clip_block(block: Block) -> Block:
     """Short enough to be sent and drawn at once."""
     match block:
-        case UserBlock() | ProseBlock() | ThoughtBlock():
+        case UserBlock() | ProseBlock() | ThoughtBlock() | SummaryBlock():
             return msgspec.structs.replace(block, text=_cut(block.text, PREVIEW_TEXT))
         case Action():
             source = _cut(block.source, PREVIEW_TEXT)

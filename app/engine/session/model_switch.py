@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -99,7 +100,7 @@ class Servers:
     ) -> None:
         """`asked` and `api_key` are what the flags and the settings say."""
         self._models = models
-        self._asked = asked
+        self.asked = asked
         self.recent = RecentModels(store)
         self.default = DefaultModels(store, folder, profile)
         self.keys = KeyRing()
@@ -120,7 +121,7 @@ class Servers:
         else a name that was used before means the server that it was used on."""
         if verb.api_base is not None:
             return self.with_key(verb)
-        for name, server in ((past.model, past.api_base), (self._asked.name, self._asked.api_base)):
+        for name, server in ((past.model, past.api_base), (self.asked.name, self.asked.api_base)):
             if server and self._models.provider(verb.name) == self._models.provider(name):
                 return self.with_key(replace(verb, api_base=server))
         used = next((one for one in self.recent.all() if one.name == verb.name and one.api_base), None)
@@ -184,6 +185,9 @@ class ModelSwitch:
         self._fetching: asyncio.Task[None] | None = None
         self._finding: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None
+        self._summarising: Model | None = None
+        if servers.asked.summary:
+            session.choices.summariser = partial(self._summariser, servers.asked.summary)
 
     @property
     def is_embedded(self) -> bool:
@@ -269,6 +273,15 @@ class ModelSwitch:
         if self._models.can_open(verb.name):
             self._servers.recent.note(self._servers.as_recent(verb))
         return ""
+
+    async def _summariser(self, name: str) -> Model:
+        """The model that summarises, opened when it is first needed; the one in use goes on as it is."""
+        if self._summarising is None:
+            verb = self._servers.place(UseModel(name=name), self._session.transcript)
+            in_use = (*self._elsewhere(), self._session.transcript.model)
+            opened = await self._models.open(verb.name, verb.api_base, verb.api_key, elsewhere=lambda: in_use)
+            self._summarising = self._listen(opened)
+        return self._summarising
 
     def _stay(self) -> None:
         """The model before is still the one in use."""

@@ -25,7 +25,9 @@ from oi_tui.app.engine.core.verbs import (
     Answer,
     CancelFetch,
     Clear,
+    Compact,
     CompleteCode,
+    ContextVerb,
     Decide,
     FetchModel,
     FindInstructions,
@@ -142,8 +144,7 @@ class OpenSession:
         if self._store is not None and services.setup.settings.model.titles:
             self._titles = Titles(self.session, self._store, services.redactor, self._rests, tell)
         self.session.emitter.observers = tuple(self._observers())
-        self._used = False
-        """Whether anything was ever asked of it."""
+        self._used = False  # whether anything was ever asked of it
         self._jobs = JobQueue(tell)
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -233,7 +234,9 @@ class OpenSession:
         """Do what the person wants of this session; OiTuiError if that cannot be."""
         session = self.session
         match verb:
-            case Submit() | Run() | Retry() | Clear() | Restart() | Rebuild() | UseKernel() | InstallKernel():
+            case (
+                Submit() | Run() | Retry() | Clear() | Compact() | Restart() | Rebuild() | UseKernel() | InstallKernel()
+            ):
                 self.add(verb)
             case Decide():
                 session.decide(verb)
@@ -277,6 +280,8 @@ class OpenSession:
                 self.inspector.complete(verb)
             case Withdraw():
                 self._jobs.withdraw(verb.text)
+            case ContextVerb():
+                session.dialogue.window.follow(verb, self._outbox.put)
             case SaveRemote():
                 self.kernel_switch.save(verb.path, verb.data)
             case _:
@@ -335,10 +340,9 @@ class OpenSession:
                     entitle(self.session, self._store, job.source)
                     await session.run_code(self.kernel_switch.language(job.language), job.source)
                 case Restart():
-                    names = ", ".join(await self.kernel_switch.restart(job.language))
-                    session.notice(
-                        "info", f"Restarted: {names}. Variables are gone." if names else "No kernel runs yet."
-                    )
+                    await self.kernel_switch.restart_and_tell(job.language)
+                case Compact():
+                    await session.dialogue.compact(job.focus)
                 case UseKernel():
                     await self.kernel_switch.use(job.name, agreed=job.agreed)
                 case InstallKernel():
@@ -384,15 +388,11 @@ class OpenSession:
             self.session.report(error)
             return []
 
-    # -- the way out -----------------------------------------------------------------------------------
-
     def tell_sandbox(self, found: Availability) -> None:
         """What came of its trial, where somebody has to know that before something runs."""
-        if not self._tasks:
-            return  # it is left already
-        for notice in sandbox_notices(found):
+        for notice in sandbox_notices(found) if self._tasks else ():  # or it is left already
             self.session.emit(notice)
-        if not found.works:
+        if self._tasks and not found.works:
             self._outbox.put(SandboxFailed())
 
     def write_down(self) -> StoreError | None:

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from oi_tui.app.engine.core.events import AnyEvent, KernelChanged
-from oi_tui.app.engine.core.protocol import CodeName, NamesFound, Reply, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.protocol import NamesFound, Reply, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.core.variable import Telling
+from oi_tui.app.engine.core.variable import CodeName, Telling
 from oi_tui.app.engine.core.verbs import CompleteCode
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.kernels.inspection import CodeNames, Inspectable, Listing, NameSource, VariableDetail

@@ -20,14 +20,17 @@ from oi_tui.app.engine.core.blocks import (
     CallBlock,
     NoticeBlock,
     ProseBlock,
+    SummaryBlock,
     ThoughtBlock,
     UserBlock,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.text.attached import attached_file
+from oi_tui.app.engine.text.compact_table import TABLE_TYPE
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.summaries import summary_title
 from oi_tui.app.engine.text.thoughts import thought_title
 from oi_tui.app.engine.text.whereabouts import tell_places
 from oi_tui.app.engine.text.words import one_line, quantity
@@ -37,9 +40,6 @@ PlacePicture = Callable[[str, bytes], str]
 
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/svg+xml")
 """Pictures that readers of Markdown show, best first."""
-
-TABLE_TYPE = "application/vnd.oi-tui.table+json"
-"""The type in which our part inside the kernel sends a data frame; `kernels/in_kernel_tables.py` describes it."""
 
 TABLE_HEAD, TABLE_TAIL = 20, 5
 """Rows of a data frame that are written out: a notebook is read, not computed with."""
@@ -62,6 +62,8 @@ def as_markdown(block: Block, place: PlacePicture | None = None) -> str:
             return _close_markup(safe_text(block.text).strip("\n"))
         case ThoughtBlock():
             return _thought_text(block)
+        case SummaryBlock():
+            return _summary_text(block)
         case Action():
             return _code(block, place or data_url)
         case NoticeBlock():
@@ -103,6 +105,11 @@ def _prompt(block: UserBlock) -> str:
 
 def _thought_text(block: ThoughtBlock) -> str:
     return f"*{thought_title(block).capitalize()}*\n\n{fenced_block(safe_text(block.text).strip(), 'text')}"
+
+
+def _summary_text(block: SummaryBlock) -> str:
+    title = f"*{summary_title(block).capitalize()}*"
+    return f"{title}\n\n{fenced_block(safe_text(block.text).strip(), 'text')}" if block.text.strip() else title
 
 
 def _notice(block: NoticeBlock) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WrittenFiles
+from oi_tui.app.engine.text.compact_table import compact_table
 from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.app.engine.text.words import size_in_words
 
@@ -106,14 +107,15 @@ def clip_middle(parts: Sequence[str | Gap], limit: int, where: str = "") -> str:
     return f"{shown_head}{joint}[… {count} left out{where} …]\n{shown_tail}"
 
 
-def report(block: ActionBlock, limit: int, clean: Callable[[str], str] = str) -> str:
-    """What a run gave, in the words that go to the model; `clean` is what its text goes through before it is cut."""
+def report(block: ActionBlock, limit: int, clean: Callable[[str], str] = str, handle: str = "") -> str:
+    """What a run gave, in the words that go to the model; `clean` is what its text goes through before it is cut, and
+    `handle` says behind the count of what was left out how to read it."""
     parts_of_all = (part for output in block.outputs for part in _parts(output, limit))
     written = [clean(part) if isinstance(part, str) else part for part in parts_of_all]
     where = f"; all of the output is in the file {block.whole.path}" if block.whole and block.whole.path else ""
     if where and block.whole and block.whole.missing:
         where += f" ({block.whole.missing})"
-    text = clip_middle(written, limit, where).rstrip("\n")
+    text = clip_middle(written, limit, where + handle).rstrip("\n")
     parts = [text] if text.strip() else []
     if block.written is not None and block.written.files:
         parts.append(_files_of(block.written, clean))
@@ -150,7 +152,8 @@ def _files_of(written: WrittenFiles, clean: Callable[[str], str]) -> str:
 def _parts(output: Output, limit: int) -> Iterator[str | Gap]:
     """The plain text of an output. Of a very long one only the part that may be shown is read."""
     if not isinstance(output, StreamOutput):
-        yield _with_newline(plain_text(output))
+        table = compact_table(output.data) if isinstance(output, RichOutput) else ""
+        yield _with_newline(table or plain_text(output))
         return
     head, tail, reach = output.text, output.tail, limit * WIDE
     if len(head) > 2 * reach:

@@ -2,12 +2,22 @@
 
 from collections.abc import Iterable, Iterator
 
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    ActionBlock,
+    Block,
+    NoticeBlock,
+    ProseBlock,
+    SummaryBlock,
+    ThoughtBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.markdown import run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.summaries import summary_title
 from oi_tui.app.engine.text.whereabouts import tell_places
 from oi_tui.app.engine.text.words import one_line
 
@@ -27,6 +37,9 @@ def _lines(block: Block, place: str) -> Iterator[str]:
         case ProseBlock():
             yield from _split(block.text)
         case ThoughtBlock():
+            yield from (f"~ {line}".rstrip() for line in _split(block.text))
+        case SummaryBlock():
+            yield f"[{summary_title(block)}]"
             yield from (f"~ {line}".rstrip() for line in _split(block.text))
         case Action():
             yield f"{one_line(block.runs_in)}{f' ({place})' if place else ''}:"

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from oi_tui.app.engine.core.chat_model import ToolSpec
+from oi_tui.app.engine.core.chat_model import RECALL, ToolSpec
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.tools.execute import EXECUTE, execute_spec
@@ -20,8 +20,9 @@ class Toolbox:
     def __init__(self, tools: Iterable[Tool] = (), *, spill_dir: Path | None = None) -> None:
         """A tool whose name is taken is named in the log and left out. Long outputs are kept in `spill_dir`."""
         self._runners: dict[str, ToolRunner] = {}
+        self._spill_dir = spill_dir
         for tool in tools:
-            if tool.name == EXECUTE or tool.name in self._runners:
+            if tool.name in (EXECUTE, RECALL) or tool.name in self._runners:
                 _log.error("there are two tools named %s: the second is left out", tool.name)
                 continue
             self._runners[tool.name] = ToolRunner(tool, spill_dir)
@@ -31,10 +32,15 @@ class Toolbox:
         """Names of all tools but `execute`."""
         return frozenset(self._runners)
 
-    def specs(self, languages: Sequence[Language]) -> tuple[ToolSpec, ...]:
-        """The descriptions for a model, `execute` first."""
+    def add_recall(self, tool: Tool) -> None:
+        """The one tool that is the session's own: no plugin can have its name."""
+        self._runners[RECALL] = ToolRunner(tool, self._spill_dir)
+
+    def specs(self, languages: Sequence[Language], *, recall: bool = False) -> tuple[ToolSpec, ...]:
+        """The descriptions for a model, `execute` first; `recall` only where the model was not sent everything."""
         first = (execute_spec(languages),) if languages else ()
-        return (*first, *(runner.tool.spec for runner in self._runners.values()))
+        named = (runner.tool.spec for name, runner in self._runners.items() if recall or name != RECALL)
+        return (*first, *named)
 
     def get(self, name: str) -> ToolRunner:
         """What runs calls of this tool; KernelError if there is none."""

@@ -18,6 +18,7 @@ from oi_tui.app.engine.core.blocks import (
     CodeBlock,
     NoticeBlock,
     ProseBlock,
+    SummaryBlock,
     ThoughtBlock,
     UserBlock,
 )
@@ -29,6 +30,8 @@ from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeGrew,
     CodeStarted,
+    ContextCompacted,
+    ContextMarked,
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
@@ -43,6 +46,7 @@ from oi_tui.app.engine.core.events import (
     ProseGrew,
     ProseStarted,
     StepStarted,
+    SummaryChanged,
     ThoughtFinished,
     ThoughtGrew,
     ThoughtStarted,
@@ -76,7 +80,10 @@ class _Unfolding:
 
     def events(self, blocks: Iterable[Block], usage: Usage) -> Iterator[AnyEvent]:
         for block in blocks:
-            yield from self._block(msgspec.structs.replace(block, id=self._own_id(block.id)))
+            own = msgspec.structs.replace(block, id=self._own_id(block.id))
+            yield from self._block(own)
+            if isinstance(own, UserBlock | ProseBlock | Action) and own.mark:
+                yield ContextMarked(block_id=own.id, mark=own.mark)
         yield from _reports(usage)
         yield from self._end_turn()
 
@@ -113,6 +120,17 @@ class _Unfolding:
                 if block.author == "assistant":
                     yield from self._to_step(block.step)
                 yield from _action(block)
+            case SummaryBlock():
+                yield ContextCompacted(
+                    block_id=block.id,
+                    text=block.text,
+                    until=block.until,
+                    turns=block.turns,
+                    model=block.model,
+                    focus=block.focus,
+                )
+                if not block.used:
+                    yield SummaryChanged(block_id=block.id, text=block.text, used=False)
             case NoticeBlock():
                 yield NoticeAdded(
                     block_id=block.id,

@@ -17,6 +17,7 @@ from oi_tui.app.engine.core.blocks import (
     CodeBlock,
     NoticeBlock,
     ProseBlock,
+    SummaryBlock,
     ThoughtBlock,
     UserBlock,
 )
@@ -66,9 +67,12 @@ def block_of(values: dict[str, Any]) -> Block:
     return block
 
 
-def aside_of(values: dict[str, Any]) -> NoticeBlock | ThoughtBlock:
-    """What no message holds: a notice or a thought; msgspec.ValidationError if it is another block, or none."""
-    aside: NoticeBlock | ThoughtBlock = msgspec.convert(values, NoticeBlock | ThoughtBlock)
+def aside_of(values: dict[str, Any]) -> NoticeBlock | ThoughtBlock | SummaryBlock:
+    """What no message holds: a notice, a thought or a summary; msgspec.ValidationError if it is another block, or
+    none."""
+    aside: NoticeBlock | ThoughtBlock | SummaryBlock = msgspec.convert(
+        values, NoticeBlock | ThoughtBlock | SummaryBlock
+    )
     return aside
 
 
@@ -79,6 +83,8 @@ def attribute_to_file(block: Block) -> Block:
             return msgspec.structs.replace(block, allowance=_mark(block.allowance))
         case NoticeBlock():
             return msgspec.structs.replace(block, title=_mark(block.title))
+        case SummaryBlock():  # or the file would say what the model reads in place of all that the person sees
+            return msgspec.structs.replace(block, used=False)
         case _:
             return block
 

@@ -1,11 +1,26 @@
-"""What an event makes of prose and thoughts: a part of the fold (`transcript.py`), without its bookkeeping."""
+"""What an event makes of texts and marks: a part of the fold (`transcript.py`), without its bookkeeping."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, ThoughtBlock
-from oi_tui.app.engine.core.events import ProseFinished, ThoughtFinished
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    Block,
+    NoticeBlock,
+    ProseBlock,
+    SummaryBlock,
+    ThoughtBlock,
+    UserBlock,
+)
+from oi_tui.app.engine.core.events import (
+    ContextCompacted,
+    ContextMarked,
+    ProseFinished,
+    SecretsWithheld,
+    SummaryChanged,
+    ThoughtFinished,
+)
 
 
 def with_text_end(block: ProseBlock | ThoughtBlock, event: ProseFinished | ThoughtFinished) -> Block:
@@ -14,6 +29,31 @@ def with_text_end(block: ProseBlock | ThoughtBlock, event: ProseFinished | Thoug
     if isinstance(event, ThoughtFinished):
         return msgspec.structs.replace(block, state=state, seconds=event.seconds)
     return msgspec.structs.replace(block, state=state)
+
+
+def summary_of(event: ContextCompacted) -> SummaryBlock:
+    """The block that stands for a compaction."""
+    return SummaryBlock(
+        id=event.block_id,
+        text=event.text,
+        until=event.until,
+        turns=event.turns,
+        model=event.model,
+        focus=event.focus,
+    )
+
+
+def with_mark(block: Block, event: ContextMarked | SecretsWithheld | SummaryChanged) -> Block:
+    """The block as it goes to the model from now on; one of another kind stays as it is."""
+    match event, block:
+        case ContextMarked(), UserBlock() | ProseBlock() | Action():
+            return msgspec.structs.replace(block, mark=event.mark)
+        case SecretsWithheld(), UserBlock() | Action():
+            return msgspec.structs.replace(block, withheld=event.names)
+        case SummaryChanged(), SummaryBlock():
+            return msgspec.structs.replace(block, text=event.text, used=event.used)
+        case _:
+            return block
 
 
 def as_thought(prose: ProseBlock) -> ThoughtBlock:
@@ -28,7 +68,7 @@ def count_thought(blocks: Sequence[Block], step: int, tokens: int) -> ThoughtBlo
         match block:
             case ThoughtBlock() if block.step == step:
                 return msgspec.structs.replace(block, tokens=tokens)
-            case NoticeBlock():
+            case NoticeBlock() | SummaryBlock():
                 pass
             case ProseBlock() | Action(author="assistant") if block.step == step:
                 pass

@@ -33,6 +33,8 @@ from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeGrew,
     CodeStarted,
+    ContextCompacted,
+    ContextMarked,
     ConversationCleared,
     DecisionMade,
     DecisionRequested,
@@ -61,6 +63,9 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     SettingsChanged,
     StepStarted,
+    SummaryChanged,
+    SummaryEnded,
+    SummaryStarted,
     ThoughtFinished,
     ThoughtGrew,
     ThoughtRecognised,
@@ -85,7 +90,7 @@ from oi_tui.app.engine.transcript.action_changes import (
 from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.app.engine.transcript.block_places import BlockPlaces
 from oi_tui.app.engine.transcript.open_blocks import cause_of, settle_block
-from oi_tui.app.engine.transcript.text_changes import as_thought, count_thought, with_text_end
+from oi_tui.app.engine.transcript.text_changes import as_thought, count_thought, summary_of, with_mark, with_text_end
 
 Kind = TypeVar("Kind", CodeBlock, CallBlock)
 
@@ -102,19 +107,15 @@ class Transcript:
         self._growing: dict[str, dict[int, list[str]]] = {}
         """By block and number of the output: pieces that are still to be joined to it."""
         self.usage = Usage()
-        self.model = ""
+        self.model = self.api_base = self.session_id = self.cwd = ""
         self.context_window: int | None = None
-        self.api_base = ""
         self.approval: ApprovalMode = "ask"
         self.max_cost, self.max_tokens = 0.0, 0
-        self.complete = False
         self.ended: StopReason | None = None
         """How the last turn ended, None while one is open and where none was."""
         self.instructions: str | None = None
         """The person's own of this session, None those of the settings."""
-        self.session_id = ""
-        self.cwd = ""
-        self.turn_open = False
+        self.turn_open = self.complete = self.summarises = False
         self.step = 0
         self.pending_decision: DecisionRequested | None = None
         self.pending_input: InputRequested | None = None
@@ -181,9 +182,8 @@ class Transcript:
                 return self.close("program") if event.resumed else ()
             case TurnStarted():
                 self.turn_open, self.ended = True, None
-                return self._add(
-                    UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
-                )
+                prompt = UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
+                return self._add(prompt)
             case TurnEnded():
                 self.ended = event.reason
                 busy = self.pending_decision is not None or bool(self._approved)
@@ -264,8 +264,10 @@ class Transcript:
                 return self._set(with_end(self._action(event.block_id), event))
             case FilesWritten():
                 return self._set(msgspec.structs.replace(self._action(event.block_id), written=event.written))
-            case SecretsWithheld():
-                return self._mark_withheld(event)
+            case SecretsWithheld() if not self.has(event.block_id):
+                return ()
+            case SecretsWithheld() | ContextMarked() | SummaryChanged():
+                return self._set(with_mark(self._block(event.block_id), event))
             case RerunStarted():
                 return self._set(msgspec.structs.replace(self._find(event.block_id, CodeBlock), rerun="running"))
             case RerunFinished():
@@ -282,14 +284,18 @@ class Transcript:
             case NoticeAdded():
                 said = msgspec.structs.asdict(event)
                 return self._add(NoticeBlock(id=said.pop("block_id"), **said))
+            case ContextCompacted():
+                return self._add(summary_of(event))
             case ConversationCleared():
                 self._blocks, self._displays, self._growing = type(self._blocks)(), {}, {}
                 self._index = BlockPlaces(self._blocks)
-                self.foreign.clear()
-                self._approved.clear()
+                self.foreign, self._approved = set(), set()
                 self.step = self._settled = 0
                 self.usage = msgspec.structs.replace(self.usage, last_input_tokens=0)  # the tokens are spent either way
                 self.pending_decision = self.pending_input = None
+                return ()
+            case SummaryStarted() | SummaryEnded():
+                self.summarises = isinstance(event, SummaryStarted)
                 return ()
             case RetryScheduled() | KernelChanged():
                 return ()
@@ -334,12 +340,6 @@ class Transcript:
         except KeyError:
             raise _Stray from None
 
-    def _mark_withheld(self, event: SecretsWithheld) -> tuple[int, ...]:
-        block = self.block(event.block_id) if self.has(event.block_id) else None
-        if not isinstance(block, Action | UserBlock):
-            return ()
-        return self._set(msgspec.structs.replace(block, withheld=event.names))
-
     # -- rules that take more than a line ------------------------------------------------------------
 
     def _decide(self, event: DecisionMade) -> tuple[int, ...]:
@@ -380,7 +380,7 @@ class Transcript:
 
     def _settle(self, cause: Cause, *, everywhere: bool = False) -> tuple[int, ...]:
         """Nothing is left half open when a turn ends, nor (`everywhere`) in a session that is opened again."""
-        self.turn_open = False
+        self.turn_open = self.summarises = False
         self.pending_decision = self.pending_input = None
         changed: list[int] = []
         blocks = self.blocks

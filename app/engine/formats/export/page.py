@@ -9,7 +9,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    ActionBlock,
+    Block,
+    NoticeBlock,
+    ProseBlock,
+    SummaryBlock,
+    ThoughtBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
 from oi_tui.app.engine.formats.export.page_parts import (
     PICTURES,
@@ -24,11 +33,13 @@ from oi_tui.app.engine.formats.export.page_parts import (
 )
 from oi_tui.app.engine.formats.export.page_style import style_sheet
 from oi_tui.app.engine.text.attached import attached_file
+from oi_tui.app.engine.text.compact_table import TABLE_TYPE
 from oi_tui.app.engine.text.html_reader import read_html
-from oi_tui.app.engine.text.markdown import TABLE_TYPE, frame_of, run_end
+from oi_tui.app.engine.text.markdown import frame_of, run_end
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
 from oi_tui.app.engine.text.rich_text import says_something
+from oi_tui.app.engine.text.summaries import summary_title
 from oi_tui.app.engine.text.thoughts import thought_title
 from oi_tui.app.engine.text.whereabouts import tell_places
 
@@ -80,6 +91,9 @@ def _block(block: Block, place: str) -> str:
             return prose(block.text) if block.text.strip() else ""
         case ThoughtBlock():
             words = escape_text(thought_title(block))
+            return f"<details><summary>{words}</summary>{preformat(block.text, 'details')}</details>"
+        case SummaryBlock():
+            words = escape_text(summary_title(block))
             return f"<details><summary>{words}</summary>{preformat(block.text, 'details')}</details>"
         case Action():
             return f'<figure class="run {block.state}">\n{"".join(_code(block, place))}</figure>'

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, ThoughtBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, SummaryBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.formats.lmc.legacy_messages import update_messages
@@ -64,7 +64,7 @@ def envelope_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
     beside: list[BlockExtras] = []
     notices: list[PlacedNotice] = []
     for block in blocks:
-        if isinstance(block, NoticeBlock | ThoughtBlock):
+        if isinstance(block, NoticeBlock | ThoughtBlock | SummaryBlock):
             notices.append(PlacedNotice(after=len(messages), block=block_outline(block)))
             continue
         number = len(messages) + 1
