@@ -59,6 +59,7 @@ def test_L36_each_key_becomes_a_setting_or_is_named_with_the_reason() -> None:
         },
         "policy": {"auto_run": False, "safe_mode": "off"},
         "loop": {"output_to_model": 2800},
+        "network": {"offline": True},
         "instructions": {
             "text": "You are Open Interpreter.\n\n{% raw %}Answer briefly. {{ 6 * 7 }}{% endraw %}",
         },
@@ -69,7 +70,6 @@ def test_L36_each_key_becomes_a_setting_or_is_named_with_the_reason() -> None:
         "computer.import_computer_api",
         "computer.languages",
         "llm.api_key",
-        "offline",
         "unheard_of",
         "version",
     ]
@@ -108,7 +108,11 @@ def test_L36_a_value_that_cannot_be_is_left_and_said(text: str) -> None:
 
 
 @settings(max_examples=30)
-@given(st.recursive(st.none() | st.booleans() | st.text(max_size=9), lambda inner: st.dictionaries(st.text(), inner)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.text(max_size=9), lambda inner: st.dictionaries(st.text(max_size=9), inner)
+    )
+)
 def test_L36_whatever_the_values_are_the_settings_can_be_loaded(value: object) -> None:
     made = import_profile(json.dumps(dict.fromkeys(("llm", "computer", "auto_run", "system_message", "\ud800"), value)))
     assert tomllib.loads(tomli_w.dumps(made.settings).encode().decode()) == made.settings

@@ -48,6 +48,7 @@ _SAME: Mapping[str, tuple[str, str]] = {
     "loop": ("loop", "complete"),
     "auto_run": ("policy", "auto_run"),
     "safe_mode": ("policy", "safe_mode"),
+    "offline": ("network", "offline"),
 }
 _SWITCHES: Mapping[str, tuple[str, str]] = {
     "llm.supports_vision": ("model", "images"),
@@ -60,7 +61,6 @@ _LEFT: Mapping[str, str] = {
     "llm.api_key": "keys do not belong in a file: put it into the provider's variable, or OI_TUI_API_KEY",
     "llm.api_version": "set AZURE_API_VERSION in the environment",
     "llm.execution_instructions": "oi-tui has its own",
-    "offline": "oi-tui asks only your model; code has no network unless sandbox.network says so",
     "verbose": "oi-tui logs shows what happens",
     "disable_telemetry": "there is no telemetry",
     "anonymous_telemetry": "there is no telemetry",
