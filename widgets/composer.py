@@ -1,6 +1,5 @@
 """Where the person writes: many lines, a history, and pastes of any size."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,13 +16,9 @@ from textual.widget import Widget
 from textual.widgets.text_area import Location
 
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.engine.text.words import quantity
 from oi_tui.widgets.lettering import Words
+from oi_tui.widgets.paste_tokens import Paster, PasteTokens
 from oi_tui.widgets.text_box import TextBox
-
-PASTE_LINES = 20
-PASTE_BYTES = 2048
-"""A paste of more becomes a token; the whole is sent."""
 
 SHORT_HINT = 25
 """Characters of a hint at most, for which there is always room; the style sheet below has two more."""
@@ -34,7 +29,6 @@ QUEUED_ROWS = 3
 SIGNS = ("!", "%")
 """At the very beginning of a text they make it code to run, if they were typed."""
 
-_TOKEN = re.compile(r"\[paste #\d+: [\d,]+ lines?\]")
 _PLACEHOLDER = "Ask, or !shell, %python, /command, @file"
 
 
@@ -68,6 +62,7 @@ class PromptArea(TextBox):
         Binding("pageup", "screen.page(-1)", "The timeline, a page up", id="composer.page_up"),
         Binding("pagedown", "screen.page(1)", "The timeline, a page down", id="composer.page_down"),
         Binding("ctrl+underscore", "undo", "Undo", id="composer.undo", key_display="ctrl+_"),
+        Binding("ctrl+v,alt+v", "paste", "Paste what is in the clipboard, also a picture", id="composer.clipboard"),
         Binding("ctrl+o", "expand_paste", "Open the paste at the cursor", id="composer.paste"),
         Binding("ctrl+x", "cut_or_drop", "Cut; from an empty prompt, drop the queued one", id="composer.drop"),
         Binding("ctrl+d", "delete_or_quit", "Quit from an empty prompt; else delete a character", id="composer.quit"),
@@ -93,8 +88,9 @@ class PromptArea(TextBox):
         super().__init__(id=id, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False)
         self.placeholder = _PLACEHOLDER
         self.cursor_blink = False  # nothing blinks: each time would be a frame
-        self._pastes: dict[str, str] = {}
-        self._paste_count = 0
+        self.tokens = PasteTokens()
+        self.paster: Paster | None = None
+        """Who knows more of pastes than their text; None before all is there."""
         self._history: list[str] = []
         self._position: int | None = None
         self._draft = ""
@@ -111,7 +107,7 @@ class PromptArea(TextBox):
     @property
     def full_text(self) -> str:
         """The text with its pastes in place of their tokens."""
-        full = _TOKEN.sub(lambda match: self._pastes.get(match.group(), match.group()), self.text)
+        full = self.tokens.expand(self.text)
         return full if self.text.startswith(SIGNS) else as_prompt(full)
 
     def fill(self, text: str) -> None:
@@ -143,15 +139,25 @@ class PromptArea(TextBox):
 
     def insert_paste(self, text: str) -> None:
         """A large paste becomes a token; none makes code of the text."""
-        lines = text.count("\n") + 1
-        if lines > PASTE_LINES or len(text) > PASTE_BYTES:
-            self._paste_count += 1
-            token = f"[paste #{self._paste_count}: {quantity(lines, 'line')}]"
-            self._pastes[token] = text
-            text = token
-        self._insert_foreign(safe_text(text), *self.selection)
+        token = self.tokens.shorten(text)
+        start = min(self.selection)
+        self._insert_foreign(safe_text(token), *self.selection)
+        if self.paster and not self.text.startswith(SIGNS) and (mentioned := self.paster.mention(text)):
+            self.history.checkpoint()  # undone, it is the path
+            self._insert_foreign(safe_text(mentioned), start, self.cursor_location)
+
+    def insert_picture(self, url: str, words: str) -> None:
+        """A token for a picture, which goes along when the text is sent."""
+        self._insert_foreign(f"{self.tokens.keep_picture(url, words)} ", *self.selection)
 
     # -- actions -----------------------------------------------------------------------------------------
+
+    def action_paste(self) -> None:
+        """What is in the desktop's clipboard, where somebody can read it."""
+        if self.paster is None:
+            super().action_paste()
+        else:
+            self.run_worker(self.paster.paste(), group="paste", exclusive=True)
 
     def action_submit(self, wait: bool = False) -> None:
         """Send the text, even an empty one; it stays until the screen accepts it. After a backslash, insert a new line
@@ -216,18 +222,13 @@ class PromptArea(TextBox):
     def action_expand_paste(self) -> None:
         """The token under the cursor, else the last one, becomes its text."""
         row, column = self.cursor_location
-        found = [
-            (line, match)
-            for line in range(self.document.line_count)
-            for match in _TOKEN.finditer(self.document.get_line(line))
-            if match.group() in self._pastes
-        ]
+        lines = range(self.document.line_count)
+        found = [(line, *place) for line in lines for place in self.tokens.find(self.document.get_line(line))]
         if not found:
             return
-        here = [item for item in found if item[0] == row and item[1].start() <= column <= item[1].end()]
-        line, match = (here or found)[-1]
-        text = safe_text(self._pastes[match.group()])
-        self._insert_foreign(text, (line, match.start()), (line, match.end()))
+        here = [place for place in found if place[0] == row and place[1] <= column <= place[2]]
+        line, start, end, text = (here or found)[-1]
+        self._insert_foreign(safe_text(text), (line, start), (line, end))
 
     def _insert_foreign(self, text: str, start: Location, end: Location) -> None:
         """Text that was not typed cannot turn the prompt into code."""

@@ -1,9 +1,11 @@
 """Files that a prompt mentions with `@`: the one reader of them, for the screen and for the command line."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 _MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 
@@ -12,6 +14,10 @@ REMOTE = "remote:"
 
 _AFTER = ".,;:!?)]}'"
 """What may follow a name in a sentence."""
+
+
+LONGEST_PASTE = 8_192
+"""Characters; a longer paste is a text."""
 
 
 class Mentions(NamedTuple):
@@ -44,6 +50,53 @@ def write_mention(name: str) -> str | None:
         if [found for found, _ in _names(written)] == [name]:
             return written
     return None
+
+
+def mention_paths(pasted: str, folder: Path) -> str | None:
+    """Mentions of the files whose paths were pasted or dragged in, None where it is anything but paths of files.
+
+    A terminal writes a dragged file as an absolute path, often with quotes or backslashes; other programs as a URI.
+    """
+    lines = [line.strip() for line in pasted.strip().splitlines()]
+    if not lines or len(pasted) > LONGEST_PASTE:
+        return None
+    mentions: list[str] = []
+    for line in lines:
+        for name in _paths_of(line):
+            path = Path(name)
+            if not _is_file(path):
+                return None
+            written = write_mention(str(path.relative_to(folder)) if path.is_relative_to(folder) else name)
+            if written is None:
+                return None
+            mentions.append(written)
+    return f"{' '.join(mentions)} " if mentions else None
+
+
+def _paths_of(line: str) -> list[str]:
+    """Absolute paths, or names that are no file."""
+    if line.startswith("/") and _is_file(Path(line)):
+        return [line]  # with blanks, as it stands
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return [""]
+    return [_path_of_uri(word) if word.startswith("file:") else word for word in words]
+
+
+def _path_of_uri(uri: str) -> str:
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return ""
+    return unquote(parts.path) if parts.netloc in ("", "localhost") else ""
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_absolute() and path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:

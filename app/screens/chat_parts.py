@@ -10,6 +10,7 @@ from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.engine_choices import EngineChoices
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.kernel_screen import KernelPicks
+from oi_tui.app.screens.pasting import Pasting
 from oi_tui.app.screens.prompt_completion import PromptCompletion
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.recall import Recall
@@ -61,6 +62,7 @@ class Parts:
         prompt, names = desk.area, KernelNames(bridge, desk)
         choices = EngineChoices(bridge)
         prompt.completion.use(PromptCompletion(lambda: desk.folder, names, choices.values))
+        prompt.paster = Pasting(desk)
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")
         preview = Preview(Timeline(palette=palette, id="preview-blocks"), home=str(Path.home()), id="preview")

@@ -9,13 +9,97 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from textual.app import App
 
 TIME_LIMIT = 2.0
 """Seconds that the program may take; some stay and serve the clipboard, and have detached themselves by then."""
+
+
+MOST_BYTES = 20_000_000
+"""Of what is read from the clipboard."""
+
+PICTURE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp", "image/tiff")
+
+_TEXT_TYPES = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "STRING", "TEXT")
+
+
+class Clipboard(NamedTuple):
+    """What is in the desktop's clipboard."""
+
+    picture: bytes = b""
+    text: str = ""
+    paths: str = ""
+    """Files that were copied, as URIs, one a line."""
+    why: str = ""
+    """Why it cannot be read, in plain words."""
+
+
+async def read_clipboard(environ: Mapping[str, str] = os.environ) -> Clipboard:
+    """What the desktop's own program says; each form empty where there is none."""
+    command = _reading_command(environ)
+    if command is None:
+        return Clipboard(
+            why="The clipboard cannot be read from here: install wl-paste or xclip, or paste by the terminal."
+        )
+    try:
+        async with asyncio.timeout(TIME_LIMIT):
+            offered = (await _read(command, _LISTING[command[0]], environ)).decode(errors="replace").split()
+            picture = next((one for one in PICTURE_TYPES if one in offered), "")
+            text = next((one for one in _TEXT_TYPES if one in offered), "")
+            paths = "text/uri-list" if "text/uri-list" in offered else ""
+            found = [await _read(command, one, environ) if one else b"" for one in (picture, text, paths)]
+    except TimeoutError:
+        return Clipboard(why=f"{command[0]} did not answer within {TIME_LIMIT:.0f} s.")
+    except OSError as error:
+        return Clipboard(why=f"{command[0]} cannot be started: {error.strerror}.")
+    if any(len(one) > MOST_BYTES for one in found):
+        return Clipboard(why=f"What is in the clipboard is larger than {MOST_BYTES // 1_000_000} MB.")
+    return Clipboard(found[0], found[1].decode(errors="replace"), found[2].decode(errors="replace"))
+
+
+_LISTING = {"wl-paste": "", "xclip": "TARGETS"}
+"""The type that each program is asked for to learn which types there are."""
+
+
+def _reading_command(environ: Mapping[str, str]) -> list[str] | None:
+    """The program that writes the clipboard's content to its output; None where it is another machine's, or none."""
+    if "SSH_CONNECTION" in environ or "SSH_TTY" in environ:
+        return None
+    candidates: list[list[str]] = []
+    if "WAYLAND_DISPLAY" in environ:
+        candidates.append(["wl-paste", "--no-newline"])
+    if "DISPLAY" in environ:
+        candidates.append(["xclip", "-selection", "clipboard", "-out"])
+    path = environ.get("PATH")
+    return next((command for command in candidates if shutil.which(command[0], path=path)), None)
+
+
+async def _read(command: list[str], kind: str, environ: Mapping[str, str]) -> bytes:
+    """The content in one form, at most a byte more than is allowed; b"" if there is none."""
+    wayland = ["--type", kind] if kind else ["--list-types"]
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        *(wayland if command[0] == "wl-paste" else ["-target", kind]),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=dict(environ),
+    )
+    content = bytearray()
+    try:
+        assert process.stdout is not None
+        while len(content) <= MOST_BYTES and (piece := await process.stdout.read(1 << 20)):
+            content += piece
+        if len(content) <= MOST_BYTES:
+            await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return bytes(content) if process.returncode == 0 or len(content) > MOST_BYTES else b""
 
 
 def native_command(environ: Mapping[str, str] = os.environ) -> list[str] | None:

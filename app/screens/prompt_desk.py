@@ -49,6 +49,11 @@ class PromptDesk:
         """Where the session works."""
         return Path(self._bridge.transcript.cwd or ".")
 
+    @property
+    def app_clipboard(self) -> str:
+        """What was copied within the program."""
+        return self._screen.app.clipboard
+
     def tell(self, words: str, *, failed: bool = False, seconds: float = NOTE) -> None:
         """Say it where the person writes or is asked; 0 seconds is until the text changes."""
         if self._screen.is_current:
@@ -101,6 +106,8 @@ class PromptDesk:
             return False
         if isinstance(asked, Submit) and not self._may_send(text):
             return False
+        if isinstance(asked, Submit) and (pictures := area.tokens.pictures_of(text)):
+            asked = msgspec.structs.replace(asked, files=(*pictures, *asked.files))
         if isinstance(asked, Submit) and self._bridge.busy and not wait:
             asked = msgspec.structs.replace(asked, steer=True)
         area.accept()

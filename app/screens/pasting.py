@@ -1,0 +1,47 @@
+"""What a paste becomes: a picture of the clipboard, a file whose path was dragged in, or text."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from oi_tui.app.commands.mentions import mention_paths
+
+if TYPE_CHECKING:
+    from oi_tui.app.screens.prompt_desk import PromptDesk
+
+
+class Pasting:
+    """The `Paster` of the prompt."""
+
+    def __init__(self, desk: "PromptDesk") -> None:
+        self._desk = desk
+
+    def mention(self, text: str) -> str | None:
+        """Mentions of the files whose paths were pasted."""
+        mentioned = mention_paths(text, self._desk.folder)
+        if mentioned is not None:
+            self._desk.tell("Pasted as @file: it is sent with the prompt. ctrl+_ makes it a path again.", seconds=6.0)
+        return mentioned
+
+    async def paste(self) -> None:
+        """Insert what is in the desktop's clipboard, else what was copied within the program."""
+        from oi_tui.app.engine.files.given_picture import UnreadablePicture, read_picture  # seldom wanted
+        from oi_tui.app.engine.text.attached import attach_picture
+        from oi_tui.app.screens.clipboard import read_clipboard
+
+        area, found = self._desk.area, await read_clipboard()
+        if found.paths and mention_paths(found.paths, self._desk.folder):
+            area.insert_paste(found.paths)
+        elif found.picture:
+            try:
+                picture = await asyncio.to_thread(read_picture, found.picture)
+            except UnreadablePicture as error:
+                self._desk.tell(f"The clipboard has a picture that {error}.", failed=True)
+                return
+            if picture is None:
+                self._desk.tell("The clipboard has a picture of a kind that cannot be sent.", failed=True)
+                return
+            area.insert_picture(attach_picture("", picture.mime, picture.data), f"{picture.width}×{picture.height}")
+        elif text := found.text or self._desk.app_clipboard:
+            area.insert_paste(text.replace("\r\n", "\n").replace("\r", "\n"))
+        else:
+            self._desk.tell(found.why or "The clipboard is empty.", failed=bool(found.why))

@@ -1,0 +1,64 @@
+"""What was pasted and is shown as a few words: long texts, and pictures."""
+
+import re
+from collections.abc import Iterator
+from typing import Protocol
+
+from oi_tui.app.engine.text.words import quantity
+
+PASTE_LINES = 20
+PASTE_BYTES = 2048
+"""A paste of more becomes a token; the whole is sent."""
+
+_TOKEN = re.compile(r"\[paste #\d+: [\d,]+ lines?\]")
+
+
+class Paster(Protocol):
+    """Knows the desktop's clipboard, and what is a file."""
+
+    def mention(self, text: str) -> str | None:
+        """What stands for the files whose paths this is, None for any other text."""
+        ...
+
+    async def paste(self) -> None:
+        """Insert what is in the clipboard."""
+        ...
+
+
+class PasteTokens:
+    """The tokens of one prompt, and what they stand for."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._pictures: dict[str, str] = {}
+        """data: URLs."""
+
+    def shorten(self, text: str) -> str:
+        """A token for a large text, which is kept; a small one as it is."""
+        lines = text.count("\n") + 1
+        if lines <= PASTE_LINES and len(text) <= PASTE_BYTES:
+            return text
+        token = f"[paste #{len(self._texts) + 1}: {quantity(lines, 'line')}]"
+        self._texts[token] = text
+        return token
+
+    def expand(self, text: str) -> str:
+        """The text with its pastes in place of their tokens."""
+        return _TOKEN.sub(lambda match: self._texts.get(match.group(), match.group()), text)
+
+    def find(self, line: str) -> Iterator[tuple[int, int, str]]:
+        """Where tokens begin and end in a line, and their texts."""
+        for match in _TOKEN.finditer(line):
+            if (text := self._texts.get(match.group())) is not None:
+                yield match.start(), match.end(), text
+
+    def keep_picture(self, url: str, words: str) -> str:
+        """The token of a picture."""
+        token = f"[picture #{len(self._pictures) + 1}: {words}]"
+        self._pictures[token] = url
+        return token
+
+    def pictures_of(self, text: str) -> tuple[str, ...]:
+        """The pictures whose tokens are in this text, in its order."""
+        found = [token for token in self._pictures if token in text]
+        return tuple(self._pictures[token] for token in sorted(found, key=text.index))
