@@ -118,6 +118,24 @@ def _objects(found: "ModelList") -> list[dict[str, Any]]:
     ]
 
 
+@models.command("prices")
+@click.option("--update", is_flag=True, help="Fetch the newest list from LiteLLM's repository.")
+@click.option("--from", "source", default="", type=words, metavar="URL", help="Fetch it from here instead.")
+def models_prices(update: bool, source: str) -> None:
+    """Say which price list is used and how old it is; --update fetches a newer one."""
+    from oi_tui.app.engine.models.price_update import SOURCE, fetch_prices, price_list
+
+    if update or source:
+        count = asyncio.run(fetch_prices(source or SOURCE))
+        echo(f"{count:,} models have a price.", err=True)
+    used = price_list()
+    if not used.origin:
+        echo("There is no price list. --update fetches one; model.prices in the settings are your own.")
+        return
+    age = "" if used.age is None else f", {age_in_words(used.age)}"
+    echo(safe_text(f"Prices: {used.origin}{age}. Your own in the settings (model.prices) are used before it."))
+
+
 def _print_built_in() -> None:
     """Names, sizes, which are downloaded."""
     from oi_tui.app.engine.local import inventory, model_choice

@@ -1,16 +1,20 @@
 """What an answer costs: by the price list, by the settings, by the provider's own word, or unknown."""
 
+import os
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from oi_tui.app.engine.core.chat_model import AnswerUsage
+from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.models.price_table import find_row
+from oi_tui.app.engine.models.price_update import fetch_prices, price_list
 from oi_tui.app.engine.models.prices import Rates, TokenCounts, rates_of
 from oi_tui.app.engine.models.served_model import ServedModel
 from support.kinds import of
@@ -152,3 +156,40 @@ def test_settings_take_no_negative_price() -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"input_price": -1}, ModelSection)
     assert LoopSection().max_cost == 0
+
+
+async def test_m7_own_prices_in_the_settings_are_used_before_every_list() -> None:
+    prices = {"openai/gpt-4o": (1.0, 2.0), "anthropic/claude-sonnet-4-5": (3.0, 4.0)}
+    models = Models(ModelSection(prices=prices), environ={"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"})
+    for name, cost in (("openai/gpt-4o", 3.0), ("anthropic/claude-sonnet-4-5", 7.0)):
+        model = await models.open(name)
+        assert isinstance(model, ServedModel)
+        assert (await model._ready()).price(TokenCounts(input_tokens=10**6, output_tokens=10**6)) == cost
+    await models.close()
+
+
+async def test_m7_a_newer_list_is_fetched_when_it_is_asked_for_and_used_with_its_age(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    row = {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 0.5, "output_cost_per_token": 1}
+    rows = {f"m{number}": row for number in range(30)} | {"gpt-4o": row, "sample_spec": "text"}
+    assert price_list().origin == "the list that came with LiteLLM"
+    async with raw_server(sends(msgspec.json.encode(rows)), kind="application/json") as server:
+        address = server.url.removesuffix("/v1") + "/prices.json"
+        assert await fetch_prices(address, {}) == 31
+    used = price_list()
+    assert "model-prices.json" in used.origin
+    assert used.age is not None
+    assert used.age < 600
+    assert find_row("openai", "gpt-4o")["input_cost_per_token"] == 0.5
+    for said in (b"[]", b"{}", msgspec.json.encode({key: {"a": 1} for key in map(str, range(99))}), b"not JSON"):
+        async with raw_server(sends(said), kind="application/json") as server:
+            with pytest.raises(SettingsError):
+                await fetch_prices(server.url.removesuffix("/v1") + "/prices.json", {})
+    assert find_row("openai", "m7")["litellm_provider"] == "openai", "the list before is still used"
+    with pytest.raises(SettingsError, match="https"):
+        await fetch_prices("http://prices.test/list.json", {})
+    file = next(tmp_path.rglob("model-prices.json"))
+    os.utime(file, (0, 0))
+    assert price_list().origin == "the list that came with LiteLLM", "an older one than LiteLLM's is not used"

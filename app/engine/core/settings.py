@@ -77,6 +77,8 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Price of a million input tokens in US dollars, where the price list has none or another."""
     output_price: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """Price of a million output tokens in US dollars."""
+    prices: dict[str, tuple[Annotated[float, msgspec.Meta(ge=0)], Annotated[float, msgspec.Meta(ge=0)]]] = {}
+    """The same of any models, by name: `{ "openrouter/x/y" = [3.0, 15.0] }`."""
     tools: Literal["auto", "on", "off"] = "auto"
     """Native tool calls: `auto` uses them if the model has them, else fenced code, and fenced code after two calls that
     cannot be read."""

@@ -61,7 +61,9 @@ class Facts:
 def own_rates(section: ModelSection) -> Rates | None:
     """What the settings say that tokens cost; None where they say nothing."""
     if section.input_price is None and section.output_price is None:
-        return None
+        if (pair := section.prices.get(section.name)) is None:
+            return None
+        return Rates(read=pair[0] / MILLION, written=pair[1] / MILLION)
     return Rates(read=(section.input_price or 0) / MILLION, written=(section.output_price or 0) / MILLION)
 
 

@@ -20,6 +20,7 @@ from oi_tui.app.engine.models.facts import (
     require_sendable,
 )
 from oi_tui.app.engine.models.failures import ModelEndpoint, no_key, unknown_provider
+from oi_tui.app.engine.models.price_table import fetched_file, find_row
 
 _LOCAL_PROVIDERS = {"ollama", "ollama_chat", "lm_studio", "llamafile"}
 _OTHER_LOGINS = {"azure", "azure_ai", "github_copilot"}
@@ -54,6 +55,7 @@ def look_up(
     if key is None and names and provider not in _OTHER_LOGINS:
         raise no_key(asked)
     require_sendable(key, asked)
+    _refresh_price(litellm, model, provider)
     info = _info(litellm, model, section.api_base)
     rates = own_rates(section)
     listed = bool(info.get("input_cost_per_token") or info.get("output_cost_per_token"))
@@ -91,6 +93,14 @@ def _key_names(litellm: Any, model: str, api_base: str) -> tuple[str, ...]:
     """Variables that LiteLLM misses; empty when it misses anything else too, or nothing."""
     missing = litellm.validate_environment(model, api_base=api_base or None)["missing_keys"]
     return tuple(missing) if all(name.endswith("_API_KEY") for name in missing) else ()
+
+
+def _refresh_price(litellm: Any, model: str, provider: str) -> None:
+    """Let LiteLLM know the row of a list that is newer than its own."""
+    if fetched_file() is not None and (row := find_row(provider, model.removeprefix(f"{provider}/"))):
+        for name in (model, model.removeprefix(f"{provider}/")):
+            if name in litellm.model_cost or name == model:
+                litellm.register_model({name: dict(row)})
 
 
 def _info(litellm: Any, model: str, api_base: str) -> Mapping[str, Any]:

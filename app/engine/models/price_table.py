@@ -1,15 +1,19 @@
-"""The price list that comes with LiteLLM, read without importing it: prices, windows and abilities of 4,000 models.
+"""The price list that comes with LiteLLM, or a newer one that was fetched, read without importing LiteLLM: prices,
+windows and abilities of 4,000 models.
 
-Where LiteLLM was left out there is no list, and what the person sets or the server says is all that is known.
+Where there is no list, what the person sets or the server says is all that is known.
 It is one JSON file of 3 MB: reading it takes some milliseconds, so it is read in a thread, and one row of it is kept.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from oi_tui.app.engine.files.paths import cache_dir
 
 _FILE = "model_prices_and_context_window_backup.json"
 
@@ -39,12 +43,32 @@ def _folders() -> Sequence[str]:
     return tuple((found.submodule_search_locations if found else None) or ())
 
 
+def installed_file() -> Path | None:
+    """The list that came with LiteLLM; None where it is not there."""
+    files = (Path(folder) / _FILE for folder in _folders())
+    return next((file for file in files if file.is_file()), None)
+
+
+def fetched_path() -> Path:
+    """Where `oi-tui models prices --update` keeps a list."""
+    return cache_dir() / "model-prices.json"
+
+
+def fetched_file() -> Path | None:
+    """The list there; None where there is none, or LiteLLM's is newer."""
+    file, installed = fetched_path(), installed_file()
+    try:
+        fetched = file.stat().st_mtime
+        return file if installed is None or fetched >= installed.stat().st_mtime else None
+    except OSError:
+        return None
+
+
 def _read_list() -> Mapping[str, msgspec.Raw]:
-    for folder in _folders():
-        try:
-            return msgspec.json.decode((Path(folder) / _FILE).read_bytes(), type=dict[str, msgspec.Raw])
-        except (OSError, msgspec.DecodeError):
-            continue  # another version may keep it elsewhere: then prices are shown as unknown
+    for file in (fetched_file(), installed_file()):
+        if file is not None:
+            with suppress(OSError, msgspec.DecodeError):
+                return msgspec.json.decode(file.read_bytes(), type=dict[str, msgspec.Raw])
     return {}
 
 
