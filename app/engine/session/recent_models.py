@@ -138,7 +138,9 @@ def _siblings(
 ) -> Iterator[ModelOffer]:
     where = _place(api_base)
     for offer in siblings.get((name, api_base), ()):
-        detail = " · ".join(part for part in (where, offer.detail) if part)
+        if offer.id.removeprefix("openai/") == name:
+            continue  # the model itself, which is there already
+        detail = " · ".join(part for part in (offer.detail, where) if part)
         yield msgspec.structs.replace(offer, detail=detail or "same provider")
 
 
