@@ -246,7 +246,7 @@ def name_in_short(model: str) -> str:
 def spell_activity(activity: Activity, now: float, patience: float = 0.0) -> str:
     """The activity with its time: `running 1:04`, `rate limit, retry 2 of 3 in 4 s`."""
     if activity.due is not None and activity.due > now:
-        return f"{activity.word} in {spell_time(activity.due - now + 0.999)}"
+        return f"{activity.word} in {spell_time(activity.due - now + 0.999)} (enter: now)"
     begun = activity.due if activity.due is not None else activity.since
     passed = 0.0 if begun is None else now - begun
     if passed < 1:

@@ -355,7 +355,7 @@ class FakeModels:
         self.fails = fails
         self.opened: list[tuple[str, str | None, str | None]] = []
         self.kept: list[tuple[str, str, str]] = []
-        self.closed = False
+        self.closed, self.fallback = False, tuple[str, ...]()
         self.opening: asyncio.Event | None = None
         """Give it an event to hold up every opening until it is set."""
         self.fetching = asyncio.Event()

@@ -227,7 +227,11 @@ def test_activity_tokens_and_cost_stay_at_80_columns_and_the_activity_at_40(mode
         (Activity(word="loading the model", since=100.0), 104.0, "loading the model 4 s"),
         (Activity(word="running", since=100.0), 164.0, "running 1:04"),
         (Activity(word="running", since=100.0), 100.0 + 3840, "running 1 h 04 min"),
-        (Activity(word="rate limit, retry 2 of 3", since=100.0, due=104.0), 100.0, "rate limit, retry 2 of 3 in 4 s"),
+        (
+            Activity(word="rate limit, retry 2 of 3", since=100.0, due=104.0),
+            100.0,
+            "rate limit, retry 2 of 3 in 4 s (enter: now)",
+        ),
         (Activity(word="rate limit, retry 2 of 3", since=100.0, due=104.0), 107.0, "rate limit, retry 2 of 3 3 s"),
         (Activity(word="waiting for approval"), 500.0, "waiting for approval"),
     ],

@@ -7,6 +7,7 @@ import msgspec
 
 from oi_tui.app.engine.core.chat_model import (
     AnswerEnded,
+    AnswerNote,
     AnswerUsage,
     Delta,
     Retrying,
@@ -18,11 +19,13 @@ from oi_tui.app.engine.core.events import (
     AnyEvent,
     DecisionMade,
     Emit,
+    NoticeAdded,
     RetryScheduled,
     ThoughtFinished,
     ThoughtStarted,
     UsageReported,
 )
+from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.parsing.parser import AnswerParser
 
@@ -72,6 +75,8 @@ class AnswerStream:
             case Retrying():
                 retry = RetryScheduled(delay=delta.delay, why=delta.why, attempt=delta.attempt, attempts=delta.attempts)
                 self._emit(retry)
+            case AnswerNote():
+                self._emit(NoticeAdded(block_id=new_id(), level="info", title=delta.title))
             case AnswerUsage():
                 self._emit(
                     UsageReported(

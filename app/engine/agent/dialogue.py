@@ -90,6 +90,9 @@ class Dialogue:
             whole = await self._stream()
         except ModelError as error:
             self._halt.check()  # a cancelled request may look like one that failed
+            if error.continues:
+                self._notice(BudgetNotice("warning", error.title, "What arrived is kept; the next model continues."))
+                return ()
             self._emit(failure_notice(error))
             raise TurnStopped("model_error", error.title) from error
         self._halt.check()

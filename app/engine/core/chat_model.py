@@ -79,6 +79,12 @@ class Retrying(Value, frozen=True, kw_only=True, tag=True):
     attempts: int = 0
 
 
+class AnswerNote(Value, frozen=True, kw_only=True, tag=True):
+    """Something to tell the person about this answer, such as that it comes from a cache."""
+
+    title: str
+
+
 class AnswerUsage(Value, frozen=True, kw_only=True, tag=True):
     """Tokens and money of this request; comes at most once, at the end."""
 
@@ -98,7 +104,7 @@ class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):
     reason: Literal["stop", "length", "tool_calls"] = "stop"
 
 
-Delta = TextDelta | ThoughtDelta | ToolDelta | Retrying | AnswerUsage | AnswerEnded
+Delta = TextDelta | ThoughtDelta | ToolDelta | Retrying | AnswerNote | AnswerUsage | AnswerEnded
 
 
 class Model(Protocol):
@@ -128,3 +134,9 @@ class Model(Protocol):
     def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """Ask. Raises `ModelError`, even in the middle of an answer; close the generator to cancel."""
         ...
+
+
+def retry_now(model: Model) -> None:
+    """Have a model that waits for its next attempt make it at once; nothing happens if it does not wait, or cannot."""
+    if callable(hurry := getattr(model, "retry_now", None)):
+        hurry()

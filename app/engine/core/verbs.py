@@ -248,6 +248,10 @@ class FindInstructions(SessionVerb, frozen=True, kw_only=True, tag=True):
     """What the model reads before the first prompt, and where it comes from; answered with `InstructionsFound`."""
 
 
+class RetryNow(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Ask the model again at once, where it is waiting for its next attempt."""
+
+
 class TellUsage(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Say in a notice what was spent in this session, today and this month, and on which models."""
 
@@ -359,6 +363,7 @@ WorkVerb = (
     | SetComplete
     | Pause
     | TellUsage
+    | RetryNow
     | AddRule
     | UseInstructions
     | FindInstructions

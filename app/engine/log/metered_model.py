@@ -22,6 +22,7 @@ from oi_tui.app.engine.core.chat_model import (
     TextDelta,
     ThoughtDelta,
     ToolDelta,
+    retry_now,
 )
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.model_request import RequestRecord, provider_prefix
@@ -71,6 +72,10 @@ class MeteredModel:
     def tells_price(self) -> bool:
         """Whether what an answer costs will be known."""
         return self._model.tells_price
+
+    def retry_now(self) -> None:
+        """Do not wait any longer for the next attempt."""
+        retry_now(self._model)
 
     def for_session(self, session_id: str) -> "MeteredModel":
         """The same model, counted for another session, such as a fork."""

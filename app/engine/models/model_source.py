@@ -20,6 +20,7 @@ from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available, obstacle, try_runtime
 from oi_tui.app.engine.local.weights import Weights
+from oi_tui.app.engine.models.cached_model import AnswerCache, CachedModel
 from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.facts import secret_headers, section_for
 from oi_tui.app.engine.models.failures import needs_litellm
@@ -63,6 +64,11 @@ class Models:
         """By id of the model."""
         self._serving = asyncio.Lock()
         self._connections = Connections(environ)
+
+    @property
+    def fallback(self) -> tuple[str, ...]:
+        """Names of the models that answer while the chosen one cannot."""
+        return self._section.fallback
 
     def is_embedded(self, name: str) -> bool:
         """Whether a model of this name runs here, and is therefore small."""
@@ -134,6 +140,9 @@ class Models:
         await model.preload()
         if check and model.obstacle is not None:
             raise model.obstacle
+        if section.cache:
+            path = paths.private_dir(paths.cache_dir()) / "answers.db"
+            return CachedModel(model, AnswerCache(path, section.cache), msgspec.json.encode(section))
         return model
 
     async def _serve(self, local: LocalModel, elsewhere: Callable[[], Collection[str]]) -> str:

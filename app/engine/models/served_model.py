@@ -5,7 +5,7 @@ import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TypeVar
 from uuid import uuid4
 
@@ -49,6 +49,8 @@ class ServedModel(ABC):
         self._free = free
         self._backoff = backoff
         self._facts: Facts | None = None
+        self._hurry = asyncio.Event()
+        """Set when the next attempt is to be made at once."""
         self.obstacle: ModelError | None = None
         """Why it cannot be asked, as far as `preload` could tell."""
 
@@ -71,6 +73,10 @@ class ServedModel(ABC):
     def tells_price(self) -> bool:
         """Whether what an answer costs will be known; True before `preload`, and if that failed: asking fails too."""
         return self._facts.tells_price if self._facts else True
+
+    def retry_now(self) -> None:
+        """Do not wait any longer for the next attempt."""
+        self._hurry.set()
 
     async def preload(self) -> None:
         """Import the libraries and look the model up, in a thread. Never raises: the first request reports errors."""
@@ -96,8 +102,11 @@ class ServedModel(ABC):
                 delay = self._delay(failed, attempt, started=answer.started)
                 if delay is None:
                     raise failed.error from error
+            self._hurry.clear()
             yield Retrying(delay=delay, why=failed.why, attempt=attempt + 1, attempts=self._section.retries)
-            await asyncio.sleep(delay)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(delay):
+                    await self._hurry.wait()
 
     @abstractmethod
     def _look_up(self) -> Facts:

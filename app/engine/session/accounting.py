@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.model_request import RequestRecord, TurnRecord, prov
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.metered_model import MeteredModel
+from oi_tui.app.engine.session.fallback_model import FallbackModel
 from oi_tui.app.engine.session.limits import LimitState, SpendingLimits
 from oi_tui.app.engine.text.usage_table import usage_table
 
@@ -37,6 +38,8 @@ class Accounting:
     def meter(self, model: Model) -> MeteredModel:
         """The same model; each of its requests is counted. One that another session left to this one is counted here
         from now on."""
+        if isinstance(model, FallbackModel):
+            model = model.first
         if isinstance(model, MeteredModel):
             return model.for_session(self._id)
         blank = RequestRecord(at=0.0, session_id=self._id, folder=self._setup.cwd, profile=self._setup.profile)

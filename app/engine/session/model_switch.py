@@ -10,12 +10,13 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.chat_model import Model, retry_now
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound, Reply
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.session.fallback_model import FallbackModel
 from oi_tui.app.engine.session.recent_models import (
     TYPED,
     DefaultModels,
@@ -54,6 +55,11 @@ class ModelSource(Protocol):
     ) -> Model:
         """The model of this name, ready to use; ModelError or LocalModelError if there is none, or (`check`) if it
         lacks a key or a server. Models in use `elsewhere` are not touched."""
+        ...
+
+    @property
+    def fallback(self) -> tuple[str, ...]:
+        """Names of the models that answer while the chosen one cannot."""
         ...
 
     def can_open(self, name: str) -> bool:
@@ -223,6 +229,16 @@ class ModelSwitch:
             self._keeping = asyncio.create_task(self._keep_key(verb.name, verb.api_base or "", verb.api_key))
         return self._opening
 
+    def switch_to(self, name: str) -> None:
+        """Open the model of this name because a budget says so; "" leaves the one in use."""
+        if name:
+            self.use(self._servers.place(UseModel(name=name), self._session.transcript), remember=False)
+
+    def retry_now(self) -> None:
+        """Have the model that waits for its next attempt make it at once."""
+        if (model := self._session.choices.model) is not None:
+            retry_now(model)
+
     def find(self) -> None:
         """Look for what there is; answered with `ModelsFound`."""
         if self._finding is None or self._finding.done():
@@ -268,7 +284,7 @@ class ModelSwitch:
             self._session.notice("error", title, hint="Choose another one with /model.")
             self._stay()
             return title
-        self._session.choices.use_model(self._listen(model))
+        self._session.choices.use_model(self.with_fallback(self._listen(model)))
         self._in_use = (verb.name, verb.api_base or "")
         if self._models.can_open(verb.name):
             self._servers.recent.note(self._servers.as_recent(verb))
@@ -277,11 +293,23 @@ class ModelSwitch:
     async def _summariser(self, name: str) -> Model:
         """The model that summarises, opened when it is first needed; the one in use goes on as it is."""
         if self._summarising is None:
-            verb = self._servers.place(UseModel(name=name), self._session.transcript)
-            in_use = (*self._elsewhere(), self._session.transcript.model)
-            opened = await self._models.open(verb.name, verb.api_base, verb.api_key, elsewhere=lambda: in_use)
-            self._summarising = self._listen(opened)
+            self._summarising = await self._open_beside(name)
         return self._summarising
+
+    async def _open_beside(self, name: str) -> Model:
+        """Another model beside the one in use, which continues as it is."""
+        verb = self._servers.place(UseModel(name=name), self._session.transcript)
+        in_use = (*self._elsewhere(), self._session.transcript.model)
+        return self._listen(await self._models.open(verb.name, verb.api_base, verb.api_key, elsewhere=lambda: in_use))
+
+    def with_fallback(self, model: Model) -> Model:
+        """The model, with those of the settings behind it."""
+
+        def tell(title: str, hint: str) -> None:
+            self._session.notice("warning", title, hint)
+
+        others = [name for name in self._models.fallback if name != model.name]
+        return FallbackModel(model, others, self._open_beside, tell) if others else model
 
     def _stay(self) -> None:
         """The model before is still the one in use."""

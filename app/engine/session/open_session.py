@@ -42,6 +42,7 @@ from oi_tui.app.engine.core.verbs import (
     Rebuild,
     Restart,
     Retry,
+    RetryNow,
     Run,
     SaveRemote,
     SetApproval,
@@ -189,7 +190,7 @@ class OpenSession:
         if isinstance(model, UseModel):
             self.chooser.use(model, remember=False)
         elif model is not None:
-            self.session.choices.use_model(self.accounting.meter(model))
+            self.session.choices.use_model(self.chooser.with_fallback(self.accounting.meter(model)))
 
     async def end(self, why: str) -> None:
         """Interrupt what runs and write everything down; failures on the way are logged."""
@@ -262,6 +263,8 @@ class OpenSession:
                 session.instructions.use(verb.text)
             case FindInstructions():
                 self._outbox.put(session.instructions.describe())
+            case RetryNow():
+                self.chooser.retry_now()
             case TellUsage():
                 self.accounting.tell_usage()
             case FindKernels():
@@ -368,8 +371,7 @@ class OpenSession:
             self.session.emit(TurnEnded(reason="engine_lost", detail="The turn ended with an error."))
 
     async def _ready(self) -> None:
-        if cheaper := self.accounting.cheaper_model():
-            self.chooser.use(self._services.servers.place(UseModel(name=cheaper), self.session.transcript))
+        self.chooser.switch_to(self.accounting.cheaper_model())
         await self.chooser.wait_until_open()
         if (missing := await self.kernels.settle()) is not None:
             self.session.report(missing, "warning")

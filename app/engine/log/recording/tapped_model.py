@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model
+from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model, retry_now
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.log.recording.form import ModelBegan, ModelFailed, ModelSaid
 from oi_tui.app.engine.log.recording.tape import Tape
@@ -35,6 +35,10 @@ class TappedModel:
     def tells_price(self) -> bool:
         """Whether what an answer costs will be known."""
         return self._model.tells_price
+
+    def retry_now(self) -> None:
+        """Do not wait any longer for the next attempt."""
+        retry_now(self._model)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         self._tape.put(ModelBegan())

@@ -1,0 +1,135 @@
+"""A model whose answers are kept: the very same request is answered from the cache, which says so."""
+
+import asyncio
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, closing, contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from oi_tui.app.engine.core.chat_model import (
+    AnswerEnded,
+    AnswerNote,
+    AnswerUsage,
+    ChatRequest,
+    Delta,
+    Model,
+    Retrying,
+    retry_now,
+)
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.text.words import duration
+
+CREATE = "CREATE TABLE IF NOT EXISTS answers (request BLOB PRIMARY KEY, at REAL NOT NULL, answer BLOB NOT NULL)"
+LARGEST = 4_000_000
+"""Bytes of an answer that is kept."""
+MOST = 2_000
+"""Answers that are kept; the oldest are dropped."""
+
+_deltas: msgspec.json.Decoder[list[Delta]] = msgspec.json.Decoder(list[Delta])
+
+
+class AnswerCache:
+    """A file of answers by request. It holds what was said in sessions: only its owner can read it."""
+
+    def __init__(self, path: Path, hours: float) -> None:
+        self._path = path
+        self._seconds = hours * 3600
+
+    def find(self, key: bytes) -> tuple[float, list[Delta]] | None:
+        """The age in seconds and the answer; None if there is none that is young enough. StoreError if it cannot be
+        read."""
+        with self._open() as database:
+            row = database.execute("SELECT at, answer FROM answers WHERE request = ?", (key,)).fetchone()
+            if row is None or not 0 <= (age := time.time() - row[0]) <= self._seconds:
+                return None
+            return age, _deltas.decode(row[1])
+
+    def keep(self, key: bytes, answer: list[Delta]) -> None:
+        """Keep it, in place of an older one. StoreError if it cannot be written."""
+        encoded = msgspec.json.encode(answer)
+        if len(encoded) > LARGEST:
+            return
+        with self._open() as database, database:
+            database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, time.time(), encoded))
+            database.execute(
+                "DELETE FROM answers WHERE request IN (SELECT request FROM answers ORDER BY at DESC LIMIT -1 OFFSET ?)",
+                (MOST,),
+            )
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with suppress(FileExistsError):
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            with closing(sqlite3.connect(self._path, timeout=2.0)) as database:
+                database.execute(CREATE)
+                yield database
+        except (OSError, sqlite3.Error, msgspec.DecodeError) as error:
+            raise StoreError(f"The cache of answers {self._path} cannot be used: {error}.") from error
+
+
+class CachedModel:
+    """A model in front of which there is a cache."""
+
+    def __init__(self, model: Model, cache: AnswerCache, salt: bytes) -> None:
+        """`salt` is all that changes answers beside the request: the model, its server and its parameters."""
+        self._model = model
+        self._cache = cache
+        self._salt = salt
+
+    @property
+    def name(self) -> str:
+        """Name for the screen."""
+        return self._model.name
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens that fit, None if unknown."""
+        return self._model.context_window
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether pictures may be sent."""
+        return self._model.takes_images
+
+    @property
+    def tells_price(self) -> bool:
+        """Whether what an answer costs will be known."""
+        return self._model.tells_price
+
+    def retry_now(self) -> None:
+        """Do not wait any longer for the next attempt."""
+        retry_now(self._model)
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
+        """The answer to the very same request from the cache, else the model's, which is kept if it is whole."""
+        key = hashlib.sha256(self._salt + msgspec.json.encode(request)).digest()
+        try:
+            if (found := await asyncio.to_thread(self._cache.find, key)) is not None:
+                age, answer = found
+                yield AnswerNote(title=f"This answer is from the cache, {duration(age)} old.")
+                for delta in answer:
+                    yield delta
+                return
+        except StoreError as error:
+            yield AnswerNote(title=error.title)
+        answer, whole = [], False
+        async with aclosing(self._model.stream(request)) as deltas:
+            async for delta in deltas:
+                whole = whole or isinstance(delta, AnswerEnded)
+                match delta:
+                    case Retrying() | AnswerNote():
+                        pass
+                    case AnswerUsage():  # it costs nothing the second time
+                        answer.append(AnswerUsage(input_tokens=0, output_tokens=0, cost=0.0))
+                    case _:
+                        answer.append(delta)
+                yield delta
+        if whole:
+            with suppress(StoreError):  # said when the next request is made
+                await asyncio.to_thread(self._cache.keep, key, answer)

@@ -1,0 +1,163 @@
+"""Models that answer in place of one that cannot, and answers from the cache."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import NoticeBlock, ProseBlock
+from oi_tui.app.engine.core.chat_model import (
+    AnswerEnded,
+    AnswerNote,
+    AnswerUsage,
+    ChatMessage,
+    ChatRequest,
+    Delta,
+    Model,
+    Retrying,
+    TextDelta,
+    retry_now,
+)
+from oi_tui.app.engine.core.errors import ModelError, SettingsError
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection
+from oi_tui.app.engine.models.cached_model import AnswerCache, CachedModel
+from oi_tui.app.engine.models.model_source import Models
+from oi_tui.app.engine.session.fallback_model import COOLING, FallbackModel
+from oi_tui.app.engine.testing import FakeKernels, FakeModel
+from support.kinds import narrow
+from support.openai_server import OpenAIServer, Turn
+
+REQUEST = ChatRequest(messages=(ChatMessage(role="user", text="Hello", images=("data:image/png;base64,",)),))
+DOWN = ModelError("unreachable", "first does not answer.")
+
+
+class Chain:
+    """A model with others behind it, of which each is opened when it is needed."""
+
+    def __init__(self, first: FakeModel, *others: FakeModel | SettingsError) -> None:
+        self.now = 0.0
+        self.told: list[str] = []
+        self.opened: list[str] = []
+        self.others = {f"other{number}": model for number, model in enumerate(others)}
+        self.model = FallbackModel(first, list(self.others), self._open, self._tell, lambda: self.now)
+
+    async def _open(self, name: str) -> Model:
+        self.opened.append(name)
+        if isinstance(model := self.others[name], SettingsError):
+            raise model
+        return model
+
+    def _tell(self, title: str, hint: str) -> None:
+        self.told.append(title)
+
+
+async def said(model: Model) -> str:
+    return "".join([delta.text async for delta in model.stream(REQUEST) if isinstance(delta, TextDelta)])
+
+
+async def test_L36_the_next_model_answers_and_that_is_said() -> None:
+    chain = Chain(FakeModel([DOWN], name="first"), FakeModel([DOWN]), FakeModel("Hello.", takes_images=False))
+    assert await said(chain.model) == "Hello."
+    assert chain.told == [
+        "first does not answer. Continuing with other0.",
+        "first does not answer. Continuing with other1.",
+    ]
+    assert narrow(chain.others["other1"], FakeModel).requests[0].messages[0].images == ()
+
+
+async def test_L36_the_chosen_model_is_asked_again_as_soon_as_it_may_work() -> None:
+    first = FakeModel([DOWN], "Back.", name="first")
+    chain = Chain(first, FakeModel("Hello."))
+    assert await said(chain.model) == "Hello."
+    assert await said(chain.model) == "Hello."
+    chain.now = COOLING + 1
+    assert await said(chain.model) == "Back."
+    assert chain.opened == ["other0"]
+    assert chain.model.name == "first"
+
+
+async def test_L36_what_another_model_would_refuse_too_is_not_asked_of_it() -> None:
+    chain = Chain(FakeModel([ModelError("bad_request", "No.")], name="first"), FakeModel("Hello."))
+    with pytest.raises(ModelError, match="No"):
+        await said(chain.model)
+    assert chain.opened == []
+
+
+async def test_L36_where_none_can_answer_the_last_reason_is_the_error() -> None:
+    wrong = SettingsError("There is no such model.")
+    chain = Chain(FakeModel([DOWN], name="first"), wrong, FakeModel([ModelError("server", "Broken.")]))
+    with pytest.raises(ModelError, match="Broken"):
+        await said(chain.model)
+    assert chain.told[0] == "other0 could not be opened: There is no such model."
+    with pytest.raises(ModelError):  # all of them failed lately: the one that may work soonest is asked
+        await said(chain.model)
+
+
+async def test_L36_an_answer_that_breaks_is_kept_and_continued_by_the_next_model() -> None:
+    broken: list[Delta | ModelError] = [
+        TextDelta(text="The first half"),
+        ModelError("cut", "Connection to first lost."),
+    ]
+    chain = Chain(FakeModel(broken, name="first"), FakeModel("and the second."))
+    session = Session(kernels=FakeKernels(), settings=LoopSection(), model=chain.model)
+    await session.run("Go")
+    blocks = session.transcript.blocks
+    assert [block.text for block in blocks if isinstance(block, ProseBlock)] == ["The first half", "and the second."]
+    assert [block.title for block in blocks if isinstance(block, NoticeBlock)] == ["Connection to first lost."]
+    assert session.transcript.ended == "done"
+    second = narrow(chain.others["other0"], FakeModel).requests[0]
+    assert second.messages[-1].role == "assistant"
+    assert second.messages[-1].text == "The first half"
+
+
+async def test_L36_a_wait_before_the_next_attempt_is_cut_short() -> None:
+    with OpenAIServer() as server:
+        server.script(Turn(status=503, retry_after="50"), "Hello.")
+        models = Models(ModelSection(name="openai/x", api_base=server.url), environ={})
+        model = await models.open("openai/x", server.url)
+        told = list[Delta]()
+        async with asyncio.timeout(30):
+            async for delta in model.stream(REQUEST):
+                told.append(delta)
+                if isinstance(delta, Retrying):
+                    asyncio.get_running_loop().call_soon(retry_now, model)
+        await models.close()
+    assert any(isinstance(delta, TextDelta) for delta in told)
+
+
+async def test_L36_the_very_same_request_is_answered_from_the_cache_with_its_age(tmp_path: Path) -> None:
+    answer: list[Delta] = [
+        TextDelta(text="Hello."),
+        AnswerUsage(input_tokens=5, output_tokens=2, cost=0.1),
+        AnswerEnded(),
+    ]
+    inner = FakeModel(answer, [TextDelta(text="Anew."), AnswerEnded()])
+    path = tmp_path / "answers.db"
+    model = CachedModel(inner, AnswerCache(path, hours=1), b"salt")
+    first = [delta async for delta in model.stream(REQUEST)]
+    second = [delta async for delta in model.stream(REQUEST)]
+    assert first == answer
+    note, text, usage, end = second
+    assert narrow(note, AnswerNote).title.startswith("This answer is from the cache, 0.")
+    assert (text, end) == (answer[0], answer[2])
+    assert narrow(usage, AnswerUsage).cost == 0.0
+    assert len(inner.requests) == 1
+    assert path.stat().st_mode & 0o777 == 0o600
+    for other in (
+        CachedModel(inner, AnswerCache(path, hours=1), b"pepper"),
+        CachedModel(inner, AnswerCache(path, hours=0), b"salt"),
+    ):
+        assert await said(other) == "Anew."
+
+
+async def test_L36_half_an_answer_is_not_kept_and_a_broken_cache_is_said(tmp_path: Path) -> None:
+    inner = FakeModel([TextDelta(text="Hel"), ModelError("cut", "Lost.")], [TextDelta(text="Hello."), AnswerEnded()])
+    model = CachedModel(inner, AnswerCache(tmp_path / "answers.db", hours=1), b"")
+    with pytest.raises(ModelError):
+        await said(model)
+    assert await said(model) == "Hello."
+    (tmp_path / "answers.db").write_bytes(b"no database" * 100)
+    deltas = [delta async for delta in model.stream(REQUEST)]
+    assert "cannot be used" in narrow(deltas[0], AnswerNote).title
+    assert narrow(deltas[1], TextDelta).text == "Hello."
