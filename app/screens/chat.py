@@ -43,7 +43,7 @@ from oi_tui.app.engine.core.protocol import (
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import Retry, RetryNow, SetApproval
+from oi_tui.app.engine.core.verbs import Retry, SetApproval
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import Connect
 from oi_tui.app.frontend.session_status import next_approval
@@ -306,7 +306,8 @@ class ChatScreen(Screen[None]):
         """A prompt, the person's own code, or a command."""
         event.stop()
         if not event.text.strip():
-            self.bridge.send(Retry() if self.bridge.transcript.ended == "paused" else RetryNow())
+            if self.bridge.busy or self.bridge.transcript.ended == "paused":
+                self.bridge.send(Retry())
         elif await self.desk.take(event.text, wait=event.wait) and self._parts is not None:
             self._parts.timeline.scroll_to_end()
 

@@ -56,7 +56,7 @@ async def said(model: Model) -> str:
     return "".join([delta.text async for delta in model.stream(REQUEST) if isinstance(delta, TextDelta)])
 
 
-async def test_L36_the_next_model_answers_and_that_is_said() -> None:
+async def test_L37_the_next_model_answers_and_that_is_said() -> None:
     chain = Chain(FakeModel([DOWN], name="first"), FakeModel([DOWN]), FakeModel("Hello.", takes_images=False))
     assert await said(chain.model) == "Hello."
     assert chain.told == [
@@ -66,7 +66,7 @@ async def test_L36_the_next_model_answers_and_that_is_said() -> None:
     assert narrow(chain.others["other1"], FakeModel).requests[0].messages[0].images == ()
 
 
-async def test_L36_the_chosen_model_is_asked_again_as_soon_as_it_may_work() -> None:
+async def test_L37_the_chosen_model_is_asked_again_as_soon_as_it_may_work() -> None:
     first = FakeModel([DOWN], "Back.", name="first")
     chain = Chain(first, FakeModel("Hello."))
     assert await said(chain.model) == "Hello."
@@ -77,14 +77,14 @@ async def test_L36_the_chosen_model_is_asked_again_as_soon_as_it_may_work() -> N
     assert chain.model.name == "first"
 
 
-async def test_L36_what_another_model_would_refuse_too_is_not_asked_of_it() -> None:
+async def test_L37_what_another_model_would_refuse_too_is_not_asked_of_it() -> None:
     chain = Chain(FakeModel([ModelError("bad_request", "No.")], name="first"), FakeModel("Hello."))
     with pytest.raises(ModelError, match="No"):
         await said(chain.model)
     assert chain.opened == []
 
 
-async def test_L36_where_none_can_answer_the_last_reason_is_the_error() -> None:
+async def test_L37_where_none_can_answer_the_last_reason_is_the_error() -> None:
     wrong = SettingsError("There is no such model.")
     chain = Chain(FakeModel([DOWN], name="first"), wrong, FakeModel([ModelError("server", "Broken.")]))
     with pytest.raises(ModelError, match="Broken"):
@@ -94,7 +94,7 @@ async def test_L36_where_none_can_answer_the_last_reason_is_the_error() -> None:
         await said(chain.model)
 
 
-async def test_L36_an_answer_that_breaks_is_kept_and_continued_by_the_next_model() -> None:
+async def test_L37_an_answer_that_breaks_is_kept_and_continued_by_the_next_model() -> None:
     broken: list[Delta | ModelError] = [
         TextDelta(text="The first half"),
         ModelError("cut", "Connection to first lost."),
@@ -111,7 +111,7 @@ async def test_L36_an_answer_that_breaks_is_kept_and_continued_by_the_next_model
     assert second.messages[-1].text == "The first half"
 
 
-async def test_L36_a_wait_before_the_next_attempt_is_cut_short() -> None:
+async def test_L37_a_wait_before_the_next_attempt_is_cut_short() -> None:
     with OpenAIServer() as server:
         server.script(Turn(status=503, retry_after="50"), "Hello.")
         models = Models(ModelSection(name="openai/x", api_base=server.url), environ={})
@@ -126,7 +126,7 @@ async def test_L36_a_wait_before_the_next_attempt_is_cut_short() -> None:
     assert any(isinstance(delta, TextDelta) for delta in told)
 
 
-async def test_L36_the_very_same_request_is_answered_from_the_cache_with_its_age(tmp_path: Path) -> None:
+async def test_L37_the_very_same_request_is_answered_from_the_cache_with_its_age(tmp_path: Path) -> None:
     answer: list[Delta] = [
         TextDelta(text="Hello."),
         AnswerUsage(input_tokens=5, output_tokens=2, cost=0.1),
@@ -151,7 +151,7 @@ async def test_L36_the_very_same_request_is_answered_from_the_cache_with_its_age
         assert await said(other) == "Anew."
 
 
-async def test_L36_half_an_answer_is_not_kept_and_a_broken_cache_is_said(tmp_path: Path) -> None:
+async def test_L37_half_an_answer_is_not_kept_and_a_broken_cache_is_said(tmp_path: Path) -> None:
     inner = FakeModel([TextDelta(text="Hel"), ModelError("cut", "Lost.")], [TextDelta(text="Hello."), AnswerEnded()])
     model = CachedModel(inner, AnswerCache(tmp_path / "answers.db", hours=1), b"")
     with pytest.raises(ModelError):

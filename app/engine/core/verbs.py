@@ -63,7 +63,7 @@ class Rebuild(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Submit(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """A prompt: begins a turn. While a turn runs it is kept and sent when the turn has ended."""
+    """A prompt: begins a turn. While a turn runs, it waits."""
 
     text: str
     files: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class Restart(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Retry(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Continue the last turn (after an error, a cap or an interrupt) without a new prompt."""
+    """Continue the last turn without a new prompt; in a turn whose model waits for its next attempt, end that wait."""
 
 
 class Clear(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -248,10 +248,6 @@ class FindInstructions(SessionVerb, frozen=True, kw_only=True, tag=True):
     """What the model reads before the first prompt, and where it comes from; answered with `InstructionsFound`."""
 
 
-class RetryNow(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Ask the model again at once, where it is waiting for its next attempt."""
-
-
 class TellUsage(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Say in a notice what was spent in this session, today and this month, and on which models."""
 
@@ -363,7 +359,6 @@ WorkVerb = (
     | SetComplete
     | Pause
     | TellUsage
-    | RetryNow
     | AddRule
     | UseInstructions
     | FindInstructions

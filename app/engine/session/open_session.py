@@ -42,7 +42,6 @@ from oi_tui.app.engine.core.verbs import (
     Rebuild,
     Restart,
     Retry,
-    RetryNow,
     Run,
     SaveRemote,
     SetApproval,
@@ -196,9 +195,8 @@ class OpenSession:
         """Interrupt what runs and write everything down; failures on the way are logged."""
         titles = self._titles.close() if self._titles is not None else ()
         tasks = (*self._tasks, *self.chooser.tasks(), *self.kernel_switch.tasks(), *self.inspector.tasks(), *titles)
-        self._tasks = []
-        running = [task for task in tasks if task is not asyncio.current_task()]
-        for task in running:
+        self._tasks, current = [], asyncio.current_task()
+        for task in (running := [task for task in tasks if task is not current]):
             task.cancel()
         for result in await asyncio.gather(*running, return_exceptions=True):
             if isinstance(result, Exception):
@@ -235,6 +233,8 @@ class OpenSession:
         """Do what the person wants of this session; OiTuiError if that cannot be."""
         session = self.session
         match verb:
+            case Retry() if session.transcript.turn_open:
+                self.chooser.retry_now()
             case (
                 Submit() | Run() | Retry() | Clear() | Compact() | Restart() | Rebuild() | UseKernel() | InstallKernel()
             ):
@@ -263,8 +263,6 @@ class OpenSession:
                 session.instructions.use(verb.text)
             case FindInstructions():
                 self._outbox.put(session.instructions.describe())
-            case RetryNow():
-                self.chooser.retry_now()
             case TellUsage():
                 self.accounting.tell_usage()
             case FindKernels():
