@@ -170,10 +170,6 @@ class OiTui(TypingOrder):
             window = window_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else Window()
             self.chat.set_graphics(graphics(self._images, self._known, window, os.environ))
 
-    def action_paste(self) -> None:
-        """Insert what is in the clipboard into the prompt."""
-        self.chat.desk.area.action_paste()
-
     def action_redraw(self) -> None:
         """Write the whole screen again: something else wrote on it."""
         self._copy.forget()

@@ -145,6 +145,7 @@ class PromptArea(TextBox):
         if self.paster and not self.text.startswith(SIGNS) and (mentioned := self.paster.mention(text)):
             self.history.checkpoint()  # undone, it is the path
             self._insert_foreign(safe_text(mentioned), start, self.cursor_location)
+            self.paster.tell_mention()
 
     def insert_picture(self, url: str, words: str) -> None:
         """A token for a picture, which goes along when the text is sent."""

@@ -20,6 +20,10 @@ class Paster(Protocol):
         """What stands for the files whose paths this is, None for any other text."""
         ...
 
+    def tell_mention(self) -> None:
+        """It was inserted instead of the text."""
+        ...
+
     async def paste(self) -> None:
         """Insert what is in the clipboard."""
         ...

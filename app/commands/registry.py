@@ -203,7 +203,10 @@ COMMANDS: tuple[Command, ...] = (
         "sandbox", "Sandbox and trust", "What code can do in this folder, and whether it is trusted; change both",
         slash="sandbox", action="app.sandbox",
     ),
-    Command("paste", "Paste", "What is in the clipboard: a picture, files, text", slash="paste", action="app.paste"),
+    Command(
+        "paste", "Paste", "What is in the clipboard: a picture, files, text", slash="paste",
+        action="screen.part('clipboard')",
+    ),
     Command(
         "redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"
     ),

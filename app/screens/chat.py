@@ -387,8 +387,8 @@ class ChatScreen(Screen[None]):
                 self.bridge.restart()
             case "find":
                 self._parts.pane.on_timeline_search_wanted()
-            case "editor":
-                self.desk.edit_external(self.settings)
+            case "editor" | "clipboard":
+                self.desk.fill_from(name, self.settings)
             case "profile":
                 self.desk.use_profile(argument)
             case "approval":

@@ -4,6 +4,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from oi_tui.app.commands.mentions import mention_paths
+from oi_tui.app.engine.files.given_picture import UnreadablePicture, read_picture
+from oi_tui.app.engine.text.attached import attach_picture
+from oi_tui.app.screens.clipboard import read_clipboard
 
 if TYPE_CHECKING:
     from oi_tui.app.screens.prompt_desk import PromptDesk
@@ -17,17 +20,14 @@ class Pasting:
 
     def mention(self, text: str) -> str | None:
         """Mentions of the files whose paths were pasted."""
-        mentioned = mention_paths(text, self._desk.folder)
-        if mentioned is not None:
-            self._desk.tell("Pasted as @file: it is sent with the prompt. ctrl+_ makes it a path again.", seconds=6.0)
-        return mentioned
+        return mention_paths(text, self._desk.folder)
+
+    def tell_mention(self) -> None:
+        """Say what became of the paths."""
+        self._desk.tell("Pasted as @file: it is sent with the prompt. ctrl+_ makes it a path again.", seconds=6.0)
 
     async def paste(self) -> None:
         """Insert what is in the desktop's clipboard, else what was copied within the program."""
-        from oi_tui.app.engine.files.given_picture import UnreadablePicture, read_picture  # seldom wanted
-        from oi_tui.app.engine.text.attached import attach_picture
-        from oi_tui.app.screens.clipboard import read_clipboard
-
         area, found = self._desk.area, await read_clipboard()
         if found.paths and mention_paths(found.paths, self._desk.folder):
             area.insert_paste(found.paths)

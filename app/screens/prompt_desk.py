@@ -141,6 +141,13 @@ class PromptDesk:
         self.area.fill(text)
         self._refuse(text, missing)
 
+    def fill_from(self, place: str, settings: Settings) -> None:
+        """Write from the clipboard or from the person's own editor."""
+        if place == "clipboard":
+            self.area.action_paste()
+        else:
+            self.edit_external(settings)
+
     def edit_external(self, settings: Settings) -> None:
         """The prompt in the person's own editor."""
         from oi_tui.app.screens.external_editor import EditorFailed, edit_text  # starts programs; seldom wanted
