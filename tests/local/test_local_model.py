@@ -12,11 +12,22 @@ import httpx
 import psutil
 import pytest
 
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import SummaryBlock
+from oi_tui.app.engine.core.events import TurnEnded, UsageReported
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection
+from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.local.catalogue import find
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.model_server import LocalServer
 from oi_tui.app.engine.local.weights import Weights
 from oi_tui.app.engine.local.wheel_parts import IndexParts
+from oi_tui.app.engine.models.connections import Connections
+from oi_tui.app.engine.models.lean_model import LeanModel
+from oi_tui.app.engine.models.providers import find_lean
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, Happenings, stdout_output
+from support.kinds import of
+from support.turns import play
 
 pytestmark = [
     pytest.mark.local_model,
@@ -105,3 +116,30 @@ async def test_the_server_ends_in_the_middle_of_an_answer_when_its_parent_is_kil
         await parent.communicate()
         await asyncio.to_thread(child.wait, 20)
     assert not child.is_running()
+
+
+async def test_L24_twelve_turns_go_on_though_they_are_longer_than_the_context(url: str) -> None:
+    """The weights count their own tokens; the window is made small, so that twelve turns overflow it."""
+    section = ModelSection(
+        name="openai/local", api_base=url, tools="off", temperature=0.0, context_window=1_200, max_output_tokens=40
+    )
+    choice, connections = find_lean(section.name, section.api_base), Connections({})
+    assert choice is not None
+    happenings: Happenings = [stdout_output("ok\n" * 60), RunResult(status="ok")]
+    model = LeanModel(choice, connections, section, environ={}, free=True)
+    await model.preload()
+    kernels = FakeKernels(python=FakeKernel(lambda _source: happenings))
+    session = Session(kernels=kernels, settings=LoopSection(approve="auto", max_steps=2), model=model)
+    events = []
+    try:
+        for number in range(12):
+            note = (
+                f"Note {number}: the ferry brought {number * 7} boxes to the quay and left before the tide turned. " * 3
+            )
+            events += await play(session, session.run(f"{note}Say ok."), limit=120)
+    finally:
+        await connections.close()
+    counts = [report.input_tokens for report in of(UsageReported, events)]
+    assert "model_error" not in {end.reason for end in of(TurnEnded, events)}
+    assert any(block.text for block in of(SummaryBlock, session.transcript.blocks))
+    assert max(counts) < 1_200

@@ -123,8 +123,11 @@ def _file_text(block: Block) -> str:
     """All that a long run wrote, "" if it is short or not kept."""
     if not isinstance(block, Action) or block.whole is None or not block.whole.path:
         return ""
+    path = Path(block.whole.path)
+    if not path.name.startswith("output-"):
+        return ""  # none that a run of ours left
     try:
-        with Path(block.whole.path).open(encoding="utf-8", errors="replace") as file:
+        with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(READ)
     except OSError:
         return ""
