@@ -337,3 +337,16 @@ async def test_another_model_summarises_where_one_is_named_and_its_failure_is_to
     await play(session, session.dialogue.compact(""))
     assert "No such model." in of(NoticeBlock, session.transcript.blocks)[-1].hint
     assert summaries(session)[-1].text == "By the other."
+
+
+async def test_a_search_finds_what_was_said_and_neither_itself_nor_what_is_being_asked() -> None:
+    search = '```recall\n{"search": "lighthouse code"}\n```'
+    fake = FakeModel("Noted.", search, "It is 9433.", search, "Still 9433.")
+    session = Session(kernels=FakeKernels(), settings=LoopSection(approve="ask"), model=fake)
+    for text in ("The lighthouse code is 9433.", "What is the lighthouse code?", "And the lighthouse code now?"):
+        await say(session, text)
+    found = fake.requests[-1].messages[-1].text
+    assert "Block 1: …The lighthouse code is 9433.…" in found
+    assert "What is the lighthouse code?" in found
+    assert "And the lighthouse code now?" not in found
+    assert '"search"' not in found.partition("Output of recall")[2]

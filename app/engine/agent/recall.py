@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from oi_tui.app.engine.agent.prompt import Teller
-from oi_tui.app.engine.core.blocks import Action, Block, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.chat_model import RECALL
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.policy.reading import SourceFacts
@@ -25,8 +26,9 @@ LINES = 200
 CHARACTERS = 8_000
 """Of all that one call gives."""
 
-HITS, AROUND = 6, 300
-"""Places that a search gives, and the characters on both sides of each."""
+HITS, AROUND = 4, 120
+"""Places that a search gives, and the characters on both sides of each: all of them together go whole where the context
+is nearly full."""
 
 READ = 4_000_000
 """Characters of the file of a long output that are looked through."""
@@ -86,9 +88,12 @@ def _lines(blocks: Sequence[Block], number: int, first: int, redactor: Redactor)
 
 
 def _search(blocks: Sequence[Block], words: Sequence[str], redactor: Redactor) -> str:
-    """Where most of the words stand, the newest first."""
+    """Where most of the words stand, the newest first; what was said since the last prompt is known."""
     scored: list[tuple[int, int]] = []
-    for index, block in enumerate(blocks):
+    last = max((index for index, block in enumerate(blocks) if isinstance(block, UserBlock)), default=len(blocks))
+    for index, block in enumerate(blocks[:last]):
+        if isinstance(block, CallBlock) and block.tool == RECALL:
+            continue
         if isinstance(block, UserBlock | ProseBlock | Action) and block.mark != "left out":
             text = "\n".join(_texts(block)).casefold()
             if score := sum(word in text for word in words):
