@@ -17,6 +17,7 @@ from oi_tui.app.engine.files.credentials import credential_store
 from oi_tui.app.engine.files.own_instructions import own_instructions
 from oi_tui.app.engine.files.program_log import redact_logs, set_verbose
 from oi_tui.app.engine.files.written_files import find_written_files
+from oi_tui.app.engine.hooks import registered_models
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.kernels.remote.living import living_kernels
@@ -80,7 +81,10 @@ def make_engine(
         own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # decisions, audit log: changes need approval
     )
     secrets = redactor or redactor_of(setup, environ)
-    models = Models(settings.model, environ=environ, keys=model_keys(environ, secrets.learn))
+    hooks = engine_hooks()
+    models = Models(
+        settings.model, environ=environ, keys=model_keys(environ, secrets.learn), own=registered_models(hooks)
+    )
     instructions = instruction_sources(setup, models.is_embedded)
     store = open_store() if sessions is None else Store(sessions)
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
@@ -109,7 +113,7 @@ def make_engine(
             look=UnsavedWork(),
             find_written=partial(find_written_files, setup.cwd),
             ledger=Ledger(ledger_file()),
-            hooks=engine_hooks(),
+            hooks=hooks,
             instructions=instructions,
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,

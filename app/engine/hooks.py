@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 import pluggy
 
 from oi_tui.app.engine.core.blocks import ActionBlock
-from oi_tui.app.engine.core.chat_model import ChatRequest
+from oi_tui.app.engine.core.chat_model import ChatRequest, Model
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.tools.tool import Tool
 
@@ -87,6 +87,11 @@ class EngineHooks:
     @_hookspec
     def register_tools(self) -> Iterable[Tool]:  # type: ignore[empty-body] # a specification
         """Tools that models may call, in every session of this engine. Asked once, when the engine starts."""
+
+    @_hookspec
+    def register_models(self) -> Iterable[Model]:  # type: ignore[empty-body] # a specification
+        """Models of your own: each has the four properties and the `stream` of `core.chat_model.Model`, and a `name`
+        such as `lab/echo`, by which it is chosen like any other. Asked once, when the engine starts."""
 
 
 class ScreenHooks:
@@ -169,6 +174,38 @@ def _as_tool(value: object) -> Tool:
     if not isinstance(value, Tool):
         raise TypeError(f"{value!r} is no Tool")
     return value
+
+
+def registered_models(hooks: Hooks) -> dict[str, Model]:
+    """The models of all plugins by their names; what is none, or has a name that is taken, is named in the log and left
+    out."""
+    found: dict[str, Model] = {}
+    for plugin, models in hooks.results("register_models"):
+        try:
+            for model in models:
+                name = _model_name(model)
+                if name in found:
+                    raise ValueError(f"there are two models {name}")
+                found[name] = model
+        except (Exception, SystemExit) as error:  # the boundary to somebody else's code
+            _log.error("the plugin %s registers no further models: %s", plugin, error)
+    return found
+
+
+def _model_name(value: Model) -> str:
+    """Its name, PROVIDER/NAME; TypeError or ValueError for what cannot be a model."""
+    missing = [part for part in _PARTS_OF_A_MODEL if not hasattr(value, part)]
+    if missing or not isinstance(value.name, str) or not callable(value.stream):
+        raise TypeError(f"{value!r} is no Model: {', '.join(missing) or 'name, stream'}")
+    provider, slash, rest = value.name.partition("/")
+    if not (slash and rest and value.name.isprintable() and len(value.name) <= 200) or provider in _TAKEN:
+        raise ValueError(f"{value.name!r} is no name of a plugin's model: it is such as lab/echo")
+    return value.name
+
+
+_PARTS_OF_A_MODEL = ("name", "context_window", "takes_images", "tells_price", "stream")
+_TAKEN = ("local", "fake", "openai", "anthropic", "gemini", "ollama", "openrouter")
+"""What stands in front of the slash of others' models."""
 
 
 NO_PLUGINS = Hooks(EngineHooks)

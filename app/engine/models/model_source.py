@@ -51,9 +51,12 @@ class Models:
         weights: Weights | None = None,
         make_server: Callable[..., LocalServer] = LocalServer,
         keys: ModelKeys | None = None,
+        own: Mapping[str, Model] | None = None,
     ) -> None:
-        """`keys` are those that a person gave to be kept; None where there is no place for any."""
+        """`own` are models of plugins by their names, `keys` what the person gave to be kept; None where there is no
+        place for keys."""
         self._keys = keys
+        self._own = own or {}
         self._lists = ListCache(paths.cache_dir() / LISTS)
         self._make_server = make_server
         self._section = section
@@ -85,6 +88,8 @@ class Models:
     ) -> Model:
         """The model of this name; an embedded one whose weights are not here is an error that says how to get them. One
         that is not in use `elsewhere` is stopped for it. With `check`, so is one that lacks a key or a server."""
+        if name in self._own:
+            return self._own[name]
         if self.is_embedded(name):
             return await self._open_embedded(name, elsewhere)
         if name.startswith(FAKE):
@@ -188,11 +193,13 @@ class Models:
 
     def provider(self, name: str) -> str:
         """The provider in front of the name; "local" for the embedded models."""
+        if name in self._own:
+            return name.partition("/")[0]  # no server of another model has it
         return "local" if name.startswith(EMBEDDED) else provider_of(name)
 
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[ModelOffer, ...]:
         """What else there is on the server of this model; nothing where it does not say."""
-        if name.startswith((EMBEDDED, FAKE)):
+        if name.startswith((EMBEDDED, FAKE)) or name in self._own:
             return ()
         try:
             api_key = await self.find_key(name, api_base, api_key)
@@ -215,7 +222,8 @@ class Models:
             find_offers(self._environ, kept=kept, named=self._section.servers), obstacle()
         )
         local = await asyncio.to_thread(inventory.embedded_offers, self._weights, self._machine, obstacle=problem)
-        offers = sorted((*found, *local), key=lambda offer: offer.wants_key)
+        own = (ModelOffer(id=name, kind="server", title=name, detail="plugin", api_base="") for name in self._own)
+        offers = sorted((*found, *local, *own), key=lambda offer: offer.wants_key)
         why = inventory.explain_choice(self._machine, obstacle=problem)
         return ModelsFound(offers=tuple(offers), why=f"{why}{remark}", key_file=self._key_file())
 
