@@ -138,7 +138,7 @@ def test_m6_every_way_out_is_refused_in_plain_words_before_a_socket_is_opened(
         "provider": "oi-tui is offline: api.groq.com is not on this machine.",
         "gateway": "oi-tui is offline: gateway.test is not on this machine.",
         "cloud": "oi-tui is offline: big:cloud runs on another machine.",
-        "list": "cannot be asked: oi-tui is offline: api.anthropic.com is not on this machine.",
+        "list": "cannot be asked: oi-tui is offline: api.anthropic.com is not on this machine",
         "weights": "oi-tui is offline: SmolLM2 135M cannot be downloaded.",
         "jupyter": "oi-tui is offline: hub.test is not on this machine.",
         "ssh": "oi-tui is offline: lab.test is not on this machine.",

@@ -108,7 +108,7 @@ async def fetch_list(
     except TimeoutError:
         trouble = f"did not answer in {patience:g} s"
     except SettingsError as error:
-        trouble = f"cannot be asked: {error.title}"
+        trouble = f"cannot be asked: {error.title.rstrip('.')}"
     except UnusableList as error:
         trouble = str(error)
     except ValueError:
@@ -142,7 +142,7 @@ async def fetch_lists(
                 key = await _key_for(place, keys, environ)
         except (SettingsError, TimeoutError) as error:
             why = error.title if isinstance(error, SettingsError) else "The keyring did not answer."
-            return ModelList(title=place.title, provider=place.provider, trouble=f"was not asked: {why}")
+            return ModelList(title=place.title, provider=place.provider, trouble=f"was not asked: {why.rstrip('.')}")
         return await fetch_list(place, key, environ, patience=patience, cache=cache)
 
     lists = await asyncio.gather(*map(one, places))
