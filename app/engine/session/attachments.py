@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.given_picture import MOST_BYTES, UnreadablePicture, read_picture
+from oi_tui.app.engine.files.pdf_text import PdfText, read_pdf
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.text.attached import attach_picture, attached_file
 from oi_tui.app.engine.text.excerpts import (
@@ -20,12 +21,19 @@ from oi_tui.app.engine.text.excerpts import (
     excerpt_of,
     excerpts,
     given_path,
+    looks_like_pdf,
     looks_like_picture,
     named_files,
     read_head,
     remote_files,
 )
-from oi_tui.app.engine.text.words import size_in_words
+from oi_tui.app.engine.text.mime import UNTRUSTED
+from oi_tui.app.engine.text.words import quantity, size_in_words
+
+MOST_PAGES = 40
+MOST_CHARACTERS = 16_000
+FEW_CHARACTERS = 2_000
+"""Of the text of a PDF; few for a model on this machine, which has less room."""
 
 
 class Attachment(NamedTuple):
@@ -52,37 +60,43 @@ async def read_prompt(
     files = prompt.files
     if named:
         files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, prompt.text, folder)))
-    told = await asyncio.to_thread(_attach_local, files, folder)
-    told += await attach_remote(remote_files(prompt.text), kernels)
+    room = FEW_CHARACTERS if named else MOST_CHARACTERS
+    told = await asyncio.to_thread(_attach_local, files, folder, room)
+    told += await attach_remote(remote_files(prompt.text), kernels, room)
     parts = [one.words for one in told] + ([FRESH] if fresh else [])
     context = "\n\n".join(part for part in parts if part)
     return TurnStarted(block_id=new_id(), text=prompt.text, files=tuple(one.entry for one in told), context=context)
 
 
-async def attach_remote(paths: Iterable[str], kernels: KernelSource) -> list[Attachment]:
-    """The files, with the content of pictures. KernelError if one is missing."""
+async def attach_remote(paths: Iterable[str], kernels: KernelSource, room: int) -> list[Attachment]:
+    """The files, with the content of pictures, `room` characters of a PDF. KernelError if one is missing."""
     told: list[Attachment] = []
     for path in paths:
         file = await kernels.read_file(path)
         where = f"{path.strip('/')} on {file.host}, where code runs"
+        if looks_like_pdf(file.data):
+            told.append(await asyncio.to_thread(_attach_pdf, f"remote:{path}", where, file.data, room))
+            continue
         picture: Attachment | None = await asyncio.to_thread(_attach_picture, f"remote:{path}", where, file.data)
         told.append(picture or Attachment(f"remote:{path}", excerpt_of(where, file.data, len(file.data))))
     return told
 
 
-def _attach_local(files: Iterable[str], folder: Path) -> list[Attachment]:
+def _attach_local(files: Iterable[str], folder: Path, room: int) -> list[Attachment]:
     """In the order of the prompt; a file of a server is read anew."""
     told: list[Attachment] = []
     for entry in files:
         file = attached_file(entry)
         if file.name.startswith("remote:"):
             continue
-        if len(told) == MOST_FILES:
+        if len(told) >= MOST_FILES:
             told.append(Attachment(file.name, ""))
         elif file.picture:
             told.append(_attach_content(file.name, file.picture))
         else:
-            told.append(_attach_path(entry, given_path(entry, folder)) or Attachment(entry, excerpts([entry], folder)))
+            told.append(
+                _attach_path(entry, given_path(entry, folder), room) or Attachment(entry, excerpts([entry], folder))
+            )
     return told
 
 
@@ -96,16 +110,38 @@ def _attach_content(name: str, url: str) -> Attachment:
     return _attach_picture(name, words, data) or Attachment(name or "picture", f"{words} (cannot be read)")
 
 
-def _attach_path(name: str, path: Path) -> Attachment | None:
-    """A picture, None for every other file."""
+def _attach_path(name: str, path: Path, room: int) -> Attachment | None:
+    """A picture or a PDF, None for every other file."""
+    what = "picture"
     try:
-        if not looks_like_picture(read_head(path)):
+        head = read_head(path)
+        if looks_like_pdf(head):
+            what = "PDF"
+            return _attach_pdf(name, name, read_given_file(path, MOST_BYTES), room)
+        if not looks_like_picture(head):
             return None
         changed = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
         return _attach_picture(name, name, read_given_file(path, MOST_BYTES), f"changed {changed}")
     except (UnusableFile, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        return Attachment(name, f"{name} (a picture that {why})")
+        return Attachment(name, f"{name} (a {what} that {why})")
+
+
+def _attach_pdf(name: str, words: str, data: bytes, room: int) -> Attachment:
+    """The text of the first pages, each under its number."""
+    found: PdfText = read_pdf(data, pages=MOST_PAGES, characters=room)
+    facts = ", ".join(["PDF", *([quantity(found.pages, "page")] if found.pages else []), size_in_words(len(data))])
+    told = [f"{words} ({facts}){f'; it {found.why}' if found.why else ''}"]
+    texts = [f"[page {number}]\n{text.strip()}" for number, text in enumerate(found.texts, 1) if text.strip()]
+    if texts:
+        told[0] += f", its text ({UNTRUSTED}):"
+    elif found.texts:
+        told.append("[no text: the pages may be scanned]")
+    if found.texts and sum(map(len, found.texts)) >= room:
+        texts.append(f"[cut here; page {len(found.texts)} of {found.pages}]")
+    elif len(found.texts) < found.pages:
+        texts.append(f"[the first {quantity(len(found.texts), 'page')} of {found.pages}]")
+    return Attachment(name, "\n".join(told + texts))
 
 
 def _attach_picture(name: str, words: str, data: bytes, fact: str = "") -> Attachment | None:

@@ -83,6 +83,11 @@ def read_head(path: Path) -> bytes:
         return file.read(1024)
 
 
+def looks_like_pdf(head: bytes) -> bool:
+    """Whether a file that begins like this is a PDF."""
+    return b"%PDF-" in head[:1024]
+
+
 def looks_like_picture(head: bytes) -> bool:
     """Whether a file that begins like this may be a picture."""
     if head.startswith(b"BM"):
