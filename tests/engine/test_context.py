@@ -2,24 +2,40 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import msgspec
 import pytest
 
 from oi_tui.app.engine.agent.context_plan import ContextPlan, plan_context
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.blocks import CallBlock, NoticeBlock, ProseBlock, SummaryBlock, UserBlock
+from oi_tui.app.engine.core.blocks import (
+    Block,
+    CallBlock,
+    NoticeBlock,
+    ProseBlock,
+    SummaryBlock,
+    ThoughtBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.chat_model import TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import AnyEvent, SummaryEnded, SummaryStarted, TurnEnded, UsageReported
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import ChangeSummary, MarkContext
+from oi_tui.app.engine.formats.export import export_session
+from oi_tui.app.engine.formats.export.notebook_reading import blocks_of_notebook
+from oi_tui.app.engine.formats.export.page import page_bytes
+from oi_tui.app.engine.formats.lmc.envelope import blocks_of_envelope, envelope_bytes
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.models.refused_lengths import TOO_LONG, tokens_allowed
 from oi_tui.app.engine.models.served_model import ServedModel
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings, stdout_output
+from oi_tui.app.engine.text.markdown import transcript_markdown
+from oi_tui.app.engine.text.plain import plain_transcript
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
+from oi_tui.app.engine.transcript.outline import SessionOutline
 from support.counting_server import WINDOW, CountingServer, remembering
 from support.kinds import of
 from support.turns import play
@@ -350,3 +366,38 @@ async def test_a_search_finds_what_was_said_and_neither_itself_nor_what_is_being
     assert "What is the lighthouse code?" in found
     assert "And the lighthouse code now?" not in found
     assert '"search"' not in found.partition("Output of recall")[2]
+
+
+@pytest.mark.parametrize("verdict", ["deny", "ask"])
+async def test_a_rule_holds_for_what_reads_the_conversation_too(verdict: Literal["deny", "ask"]) -> None:
+    fake = FakeModel('```recall\n{"block": 1}\n```', "End.")
+    session = Session(kernels=FakeKernels(), settings=LoopSection(approve="auto"), model=fake, can_ask=False)
+    session.decisions.add_rule(verdict, "Tool(recall)")
+    await say(session, "hello")
+    assert [call.state for call in of(CallBlock, session.transcript.blocks)] == ["refused"]
+
+
+def test_a_summary_is_in_every_export_and_one_from_a_file_is_not_used() -> None:
+    blocks: list[Block] = [
+        UserBlock(id="u1", text="hello", mark="pinned"),
+        SummaryBlock(id="s1", text="They greeted <b>.", until="u1", turns=1, model="m"),
+        UserBlock(id="u2", text="hi"),
+    ]
+    read, _ = blocks_of_envelope(msgspec.json.decode(envelope_bytes(blocks, SessionOutline())))
+    summary = of(SummaryBlock, read)[0]
+    assert (summary.text, summary.used) == ("They greeted <b>.", False)
+    assert of(UserBlock, read)[0].mark == "pinned"
+    for text in (plain_transcript(blocks), transcript_markdown(blocks), page_bytes(blocks, "").decode()):
+        assert "ummary of 1 turn" in text
+        assert "They greeted" in text
+    assert b"greeted <b>" not in page_bytes(blocks, "")
+
+
+def test_a_notebook_brings_back_summaries_and_thoughts_as_such_and_uses_no_summary() -> None:
+    summary = SummaryBlock(id="s1", text="They greeted.", until="u1", turns=1)
+    thought = ThoughtBlock(id="t1", text="A greeting.", state="complete", step=1)
+    written = export_session(events_of_blocks([UserBlock(id="u1", text="hello"), thought, summary]), "ipynb")
+    read, _ = blocks_of_notebook(msgspec.json.decode(written))
+    assert [(block.text, block.used) for block in of(SummaryBlock, read)] == [("They greeted.", False)]
+    assert [block.text for block in of(ThoughtBlock, read)] == ["A greeting."]
+    assert not of(ProseBlock, read)

@@ -259,3 +259,11 @@ def test_the_clock_changes_each_second_and_after_an_hour_each_minute() -> None:
 )
 def test_a_model_has_a_short_name(name: str, short: str) -> None:
     assert name_in_short(name) == short
+
+
+def test_L18_how_full_the_context_is_says_whether_the_server_counted_it() -> None:
+    def shown(usage: Usage) -> list[str]:
+        return [part.text for part in status_parts(Status(usage=usage, context_window=8_000))]
+
+    assert "ctx 61%" in shown(Usage(input_tokens=4_880, last_input_tokens=4_880))
+    assert "ctx ~61%" in shown(Usage(input_tokens=4_880, last_input_tokens=4_880, last_estimated=True))

@@ -10,7 +10,16 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock, NoticeBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import (
+    Action,
+    Block,
+    CodeBlock,
+    NoticeBlock,
+    ProseBlock,
+    SummaryBlock,
+    ThoughtBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.formats.export.notebook import METADATA_KEY, NOTEBOOK_VERSION, SHELL_MAGIC, tail_gap
@@ -131,7 +140,7 @@ def _text(text: str, number: int, outlined: Block | None) -> Block:
             return outlined
         case ProseBlock():
             return msgspec.structs.replace(outlined, text=text)
-        case UserBlock() | Action() | NoticeBlock() if as_markdown(outlined) == text:
+        case UserBlock() | Action() | NoticeBlock() | ThoughtBlock() | SummaryBlock() if as_markdown(outlined) == text:
             return attribute_to_file(outlined)
         case UserBlock():
             return attribute_to_file(msgspec.structs.replace(outlined, text=_unquote(text), files=()))
