@@ -78,7 +78,6 @@ class FakeModel:
 
 
 ScriptItem = TypeVar("ScriptItem")
-
 Happened = TypeVar("Happened", bound=Event)
 
 
@@ -354,12 +353,10 @@ class FakeModels:
         self.model = model
         self.fails = fails
         self.opened: list[tuple[str, str | None, str | None]] = []
-        self.kept: list[tuple[str, str, str]] = []
-        self.closed, self.fallback = False, tuple[str, ...]()
-        self.opening: asyncio.Event | None = None
-        """Give it an event to hold up every opening until it is set."""
-        self.fetching = asyncio.Event()
-        """Set it to let a download end."""
+        self.kept, self.closed, self.fallback = list[tuple[str, str, str]](), False, tuple[str, ...]()
+        self.obstacle: ModelError | None = None
+        self.opening: asyncio.Event | None = None  # give it an event to hold up every opening until it is set
+        self.fetching = asyncio.Event()  # set it to let a download end
 
     def is_embedded(self, name: str) -> bool:
         return name.startswith("local/")
@@ -386,6 +383,9 @@ class FakeModels:
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[ModelOffer, ...]:
         names = [name, f"{name}-large"] * bool(api_base)
         return tuple(ModelOffer(id=one, kind="server", title=one, api_base=api_base) for one in names)
+
+    async def find_obstacle(self, name: str, api_base: str, api_key: str | None) -> ModelError | None:
+        return self.obstacle
 
     async def find_models(self) -> ModelsFound:
         download = ModelOffer(id="tiny", kind="embedded", title="Tiny", download_bytes=100, recommended=True)

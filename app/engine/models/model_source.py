@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.core.errors import LocalModelError, SettingsError
+from oi_tui.app.engine.core.errors import LocalModelError, ModelError, SettingsError
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.files import paths
@@ -24,6 +24,7 @@ from oi_tui.app.engine.models.cached_model import AnswerCache, CachedModel
 from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.facts import secret_headers, section_for
 from oi_tui.app.engine.models.failures import needs_litellm
+from oi_tui.app.engine.models.heartbeat import check_server
 from oi_tui.app.engine.models.keys import ModelKeys
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
@@ -208,6 +209,16 @@ class Models:
         section = section_for(self._section, name, api_base)
         found = await list_models(section, api_key, self._environ, cache=self._lists)
         return () if found is None else tuple(sibling_offers(found, name, api_base))
+
+    async def find_obstacle(self, name: str, api_base: str, api_key: str | None) -> ModelError | None:
+        """Why this model cannot be asked, as far as its server tells without a request that costs something."""
+        if name.startswith((EMBEDDED, FAKE)):
+            return None
+        try:
+            api_key = await self.find_key(name, api_base, api_key)
+        except SettingsError as error:
+            return ModelError("no_key", error.title, hint=error.hint)
+        return (await check_server(section_for(self._section, name, api_base), api_key, self._environ)).obstacle
 
     async def find_models(self) -> ModelsFound:
         """Keys and local servers first, then embedded models, then providers that want a key."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model, retry_now
-from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.errors import ModelError, OiTuiError
 from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound, Reply
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.verbs import UseModel
@@ -25,6 +25,7 @@ from oi_tui.app.engine.session.recent_models import (
     RecentModels,
     arrange_offers,
 )
+from oi_tui.app.engine.session.server_check import ServerCheck
 from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.transcript.transcript import Transcript
 
@@ -80,6 +81,10 @@ class ModelSource(Protocol):
 
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[ModelOffer, ...]:
         """What else there is on the server of this model; nothing where it does not say in time."""
+        ...
+
+    async def find_obstacle(self, name: str, api_base: str, api_key: str | None) -> ModelError | None:
+        """Why this model cannot be asked, as far as that is told without a request that costs something."""
         ...
 
     async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
@@ -191,6 +196,7 @@ class ModelSwitch:
         self._fetching: asyncio.Task[None] | None = None
         self._finding: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None
+        self._server_check = ServerCheck(session)
         self._summarising: Model | None = None
         if servers.asked.summary:
             session.choices.summariser = partial(self._summariser, servers.asked.summary)
@@ -202,7 +208,7 @@ class ModelSwitch:
 
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Running tasks, for whoever closes the session."""
-        tasks = (self._opening, self._fetching, self._finding, self._keeping)
+        tasks = (self._opening, self._fetching, self._finding, self._keeping, self._server_check.task)
         return [task for task in tasks if task is not None]
 
     async def wait_until_open(self) -> None:
@@ -288,6 +294,7 @@ class ModelSwitch:
         self._in_use = (verb.name, verb.api_base or "")
         if self._models.can_open(verb.name):
             self._servers.recent.note(self._servers.as_recent(verb))
+        self._server_check.begin(lambda: self._models.find_obstacle(verb.name, verb.api_base or "", verb.api_key))
         return ""
 
     async def _summariser(self, name: str) -> Model:
