@@ -62,7 +62,7 @@ async def _fetch(provider: str) -> "list[ModelList]":
     from oi_tui.app.engine.files.settings_file import load_layers
     from oi_tui.app.engine.models.hosted import read_provider
     from oi_tui.app.engine.models.keys import model_keys
-    from oi_tui.app.engine.models.model_list import LISTS, ListCache, configured_places, fetch_lists
+    from oi_tui.app.engine.models.model_list import LISTS, ListCache, configured_places, fetch_lists, price_models
 
     section = load_layers(config_dir(), environ=os.environ).settings.model
     keys = model_keys(os.environ)
@@ -75,7 +75,8 @@ async def _fetch(provider: str) -> "list[ModelList]":
                 f"There is no key of “{provider}”, and no server of that name.",
                 hint=f"To give one: oi-tui auth set {meant}",
             )
-    return await fetch_lists(places, keys, os.environ, cache=ListCache(cache_dir() / LISTS))
+    lists = await fetch_lists(places, keys, os.environ, cache=ListCache(cache_dir() / LISTS))
+    return [price_models(found, section.prices) for found in lists]
 
 
 def _print_lists(lists: "list[ModelList]") -> None:

@@ -18,7 +18,15 @@ from oi_tui.app.engine.files.keyring import Keyring
 from oi_tui.app.engine.models.hosted import ListForm
 from oi_tui.app.engine.models.keys import ModelKeys
 from oi_tui.app.engine.models.listed_models import ListedModel, describe_model, read_models
-from oi_tui.app.engine.models.model_list import ListCache, configured_places, fetch_list, fetch_lists, list_models
+from oi_tui.app.engine.models.model_list import (
+    ListCache,
+    ModelList,
+    configured_places,
+    fetch_list,
+    fetch_lists,
+    list_models,
+    price_models,
+)
 from oi_tui.app.engine.models.model_servers import ModelPlace, find_servers, server_place
 from oi_tui.app.engine.models.offers import sibling_offers
 from oi_tui.app.subcommands.models import models
@@ -218,6 +226,12 @@ async def test_m3_all_models_of_the_server_in_use_are_listed_as_they_are_named(n
     found = await list_models(section, "k", {}, patience=10)
     assert found is not None
     assert found.models == ()
+
+
+def test_m7_prices_of_the_settings_are_in_the_list() -> None:
+    listed = (ListedModel(name="a", input_price=1.0, output_price=1.0), ListedModel(name="b"))
+    found = price_models(ModelList(title="x", provider="groq", models=listed), {"groq/a": (0.0, 2.0)})
+    assert [(one.input_price, one.output_price) for one in found.models] == [(0.0, 2.0), (None, None)]
 
 
 def test_m3_the_command_prints_a_table_or_json_and_says_who_did_not_answer(

@@ -59,6 +59,16 @@ class ModelList(Value, frozen=True, kw_only=True):
         return f"{self.provider}/{one.name}"
 
 
+def price_models(found: ModelList, prices: Mapping[str, tuple[float, float]]) -> ModelList:
+    """The same with the prices of the settings, which come before any other."""
+
+    def one(model: ListedModel) -> ListedModel:
+        own = prices.get(found.full_name(model)) or prices.get(model.name)
+        return replace(model, input_price=own[0], output_price=own[1]) if own else model
+
+    return replace(found, models=tuple(map(one, found.models)))
+
+
 class ListCache:
     """The last list of each server, without anything secret; one that cannot be read or written is none."""
 
