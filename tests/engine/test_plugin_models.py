@@ -28,6 +28,7 @@ async def test_m8_a_model_of_a_plugin_is_opened_by_its_name_and_listed() -> None
     assert await models.open("lab/echo", "http://127.0.0.1:9/v1", check=True) is echo
     assert (models.can_open("lab/echo"), models.provider("lab/echo")) == (True, "lab")
     assert await models.list_models("lab/echo", "", None) == ()
+    assert await models.find_obstacle("lab/echo", "http://127.0.0.1:9/v1", None) is None
     found = await models.find_models()
     assert [(offer.title, offer.detail) for offer in found.offers if offer.id == "lab/echo"] == [("lab/echo", "plugin")]
     await models.close()

@@ -212,7 +212,7 @@ class Models:
 
     async def find_obstacle(self, name: str, api_base: str, api_key: str | None) -> ModelError | None:
         """Why this model cannot be asked, as far as its server tells without a request that costs something."""
-        if name.startswith((EMBEDDED, FAKE)):
+        if name.startswith((EMBEDDED, FAKE)) or name in self._own:
             return None
         try:
             api_key = await self.find_key(name, api_base, api_key)
