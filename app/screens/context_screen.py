@@ -17,7 +17,7 @@ from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.status import name_in_short
 
-PATTERNS = (("█", "$accent"), ("▓", "$dim"), ("█", "$warning"), ("▒", "$accent"), ("▓", "$text"))
+PATTERNS = (("█", "$accent"), ("▓", "$dim"), ("▚", "$warning"), ("▒", "$accent"), ("▓", "$text"))
 """How parts are drawn, one after the other: they differ without colours too."""
 
 FREE = ("░", "$faint")

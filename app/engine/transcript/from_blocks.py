@@ -22,6 +22,7 @@ from oi_tui.app.engine.core.blocks import (
     ThoughtBlock,
     UserBlock,
 )
+from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     CallFinished,
@@ -181,14 +182,15 @@ def _action(block: ActionBlock) -> Iterator[AnyEvent]:
         )
     if has_run(block):
         yield from _run(block)
-    elif block.state == "refused":
+    else:
+        undecided = None if block.state == "refused" else Ending(stage="undecided", cause="record")
         yield DecisionMade(
             block_id=block.id,
             verdict="skip",
             decider="person",
             source=block.source,
             reason=block.refusal,
-            ending=block.ending,
+            ending=block.ending or undecided,
         )
 
 
