@@ -54,6 +54,18 @@ def test_L28_what_is_older_hidden_or_of_others_is_not_told(tmp_path: Path) -> No
     assert look(tmp_path, time.time() + 60) == WrittenFiles()
 
 
+def test_L28_a_folder_that_became_a_link_while_we_looked_is_not_read_through(tmp_path: Path) -> None:
+    secret, folder = tmp_path / "secret", tmp_path / "folder"
+    secret.mkdir()
+    (secret / "a.txt").write_text("mine")
+    folder.mkdir()
+    (folder / "sub").symlink_to(secret)
+    (folder / "b.txt").symlink_to(secret / "a.txt")
+    assert written_files.beginning_of(str(tmp_path), "secret/a.txt") == "mine"
+    assert written_files.beginning_of(str(folder), "sub/a.txt") == ""
+    assert written_files.beginning_of(str(folder), "b.txt") == ""
+
+
 def test_L28_of_many_files_five_are_named_and_a_name_is_one_line(tmp_path: Path) -> None:
     for number in range(8):
         (tmp_path / f"{number}\n\x1b[31m{number}.txt").write_text("x")
