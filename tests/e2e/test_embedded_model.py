@@ -69,7 +69,7 @@ def test_a_fresh_clone_plots_a_file_by_the_readmes_first_command(tmp_path: Path,
         screen.wait_for("esc stops")
         approved = 0
         while approved < MAX_QUESTIONS:
-            screen.wait_for(re.compile(r"Run this\?|ctrl.p commands"))  # "enter queues" while the turn goes on
+            screen.wait_for(re.compile(r"Run this\?|ctrl.p commands"))  # "enter steers" while the turn goes on
             if "Run this?" not in screen.screen:
                 break
             screen.wait_for("y run")
