@@ -12,6 +12,7 @@ from textual.widget import Widget
 from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock, SummaryBlock
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.verbs import Rebuild, Run, SaveRemote
+from oi_tui.app.engine.text.browser_page import needs_scripts, page_of
 from oi_tui.app.engine.text.markdown import as_markdown
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.whereabouts import describe_moves
@@ -21,7 +22,7 @@ from oi_tui.app.screens.block_views import BlockView, PictureFile, block_views
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.branching import Branching
 from oi_tui.app.screens.browser_ask import BrowserAskScreen, NoBrowser, can_open, open_in_browser, open_page
-from oi_tui.app.screens.browser_page import needs_scripts, page_of, write_page
+from oi_tui.app.screens.browser_page import write_page
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.clipboard import copy
 from oi_tui.app.screens.confirm import ConfirmScreen

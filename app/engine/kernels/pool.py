@@ -15,6 +15,7 @@ from oi_tui.app.engine.kernels.choices import ask_server, find_choices
 from oi_tui.app.engine.kernels.installing import InstallRunner, installer
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.page_kernel import PAGE_LANGUAGE, PageKernel
 from oi_tui.app.engine.kernels.remote.contents import read_remote, write_remote
 from oi_tui.app.engine.kernels.remote.kernel import RemoteKernel
 from oi_tui.app.engine.kernels.remote.living import living_kernels
@@ -61,7 +62,8 @@ class Kernels:
         shell = () if self._no_shell else ("shell",)
         there = self._there.languages
         here = (name for name in sorted(self._specs()) if name not in there)
-        return ("python", *shell, *there, *here)[:MOST_LANGUAGES]
+        page = () if self._launch.small_model() else (PAGE_LANGUAGE,)  # many small models answer with HTML unasked
+        return ("python", *shell, *page, *there, *here)[:MOST_LANGUAGES]
 
     @property
     def surroundings(self) -> str:
@@ -114,6 +116,8 @@ class Kernels:
             return "python"
         if name in SHELL_NAMES:
             return "shell"
+        if name == PAGE_LANGUAGE:
+            return PAGE_LANGUAGE
         name = SHORT_NAMES.get(name, name)
         return self._there.find(name) or self._find_installed(name)
 
@@ -203,6 +207,8 @@ class Kernels:
         match language:
             case "python":
                 return JupyterKernel(self._launch)
+            case "html":
+                return PageKernel(self._launch)
             case _:
                 return JupyterKernel(self._launch, language=language, spec=kernelspec(language))
 

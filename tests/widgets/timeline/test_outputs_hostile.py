@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.text.browser_page import needs_scripts, page_of
 from oi_tui.app.engine.text.html import Grid, as_text
 from oi_tui.app.engine.text.html_reader import (
     DEEPEST_HTML,
@@ -24,7 +25,7 @@ from oi_tui.app.engine.text.html_reader import (
 )
 from oi_tui.app.engine.text.plotly_svg import plotly_summary, svg_summary
 from oi_tui.app.engine.text.rich_text import best_text
-from oi_tui.app.screens.browser_page import needs_scripts, page_of, write_page
+from oi_tui.app.screens.browser_page import write_page
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState
 from oi_tui.widgets.timeline.svg import LARGEST_RASTER, SMALLEST, png_of, raster_size

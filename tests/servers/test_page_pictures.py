@@ -1,0 +1,86 @@
+"""Pages drawn by a real browser in a real sandbox."""
+
+import base64
+import io
+import os
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
+from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.kernels import page_picture
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.page_kernel import PageKernel
+from oi_tui.app.engine.kernels.page_picture import BROWSERS, PageNotDrawn, draw_page
+from support.kinds import of
+
+pytestmark = pytest.mark.sandbox
+
+SECRET = "nobody-may-read-this"
+
+
+@pytest.fixture
+async def kernel(tmp_path: Path) -> AsyncIterator[PageKernel]:
+    if not any(map(shutil.which, BROWSERS)):
+        pytest.skip(f"NOT TESTED: there is no browser here (looked for {', '.join(BROWSERS)})")
+    kernel = PageKernel(Launch(cwd=tmp_path))
+    yield kernel
+    await kernel.close()
+
+
+async def shown(kernel: PageKernel, source: str) -> tuple[str, Image.Image, str]:
+    """How it ended, the picture, and what the console said."""
+    events: list[AnyEvent] = []
+    result = await kernel.run(source, "b", events.append)
+    outputs = [event.output for event in of(OutputAdded, events)]
+    page, drawn = of(RichOutput, outputs)
+    assert (page.data, drawn.metadata) == ({"text/html": source}, {"recipient": "assistant"})
+    picture = Image.open(io.BytesIO(base64.b64decode(drawn.data["image/png"])))
+    return result.status, picture, "".join(one.text for one in of(StreamOutput, outputs))
+
+
+async def test_P6_the_picture_shows_what_scripts_drew_and_the_console_names_the_line(kernel: PageKernel) -> None:
+    page = "<body style='margin:0'>\n<canvas id=c width=900 height=700></canvas>\n<script>\n"
+    draw = "const pen = c.getContext('2d'); pen.fillStyle = '#00ff00'; pen.fillRect(0, 0, 900, 700)\n"
+    status, picture, said = await shown(kernel, f"{page}{draw}console.log('drawn')</script>")
+    assert (status, said) == ("ok", "line 5: drawn\n")
+    assert picture.convert("RGB").getpixel((450, 350)) == (0, 255, 0)
+    status, _, said = await shown(kernel, "<h1>x</h1>\n<script>nope()</script>")
+    assert (status, said) == ("error", "line 2: Uncaught ReferenceError: nope is not defined\n")
+
+
+async def test_P6_a_page_reaches_neither_network_nor_files(
+    kernel: PageKernel, tmp_path: Path, unused_tcp_port: int
+) -> None:
+    (tmp_path / "secret.html").write_text(SECRET)
+    address, file = f"http://127.0.0.1:{unused_tcp_port}/", (tmp_path / "secret.html").as_uri()
+    tries = f"""<body style="margin:0"><iframe src="{file}"></iframe><img src="{address}"><script>
+    for (const url of ["{address}", "{file}"]) fetch(url).then(r => r.text()).then(t => console.log("GOT " + t));
+    try {{ open("{file}"); top.location = "{file}"; }} catch (e) {{}} location = "{file}"</script>"""
+    _, _, said = await shown(kernel, tries)
+    assert SECRET not in said
+    assert "GOT" not in said
+    assert "violates" in said
+
+
+async def test_P6_the_browser_itself_is_enclosed(kernel: PageKernel, tmp_path: Path) -> None:
+    """A page that is not in our frame may try more: the browser has neither the files nor the network."""
+    (tmp_path / "secret.txt").write_text(SECRET)
+    frame = '<body style="margin:0"><iframe style="width:900px;height:700px;border:0" src="{}"></iframe>'
+    there = await draw_page(frame.format("file:///etc/passwd").encode(), os.environ)
+    hidden = await draw_page(frame.format((tmp_path / "secret.txt").as_uri()).encode(), os.environ)
+    none = await draw_page(frame.format((tmp_path / "none.txt").as_uri()).encode(), os.environ)
+    assert there.picture.data != none.picture.data, "this would have shown it"
+    assert len(hidden.picture.data) == pytest.approx(len(none.picture.data), rel=0.2), "an error page for each"
+
+
+async def test_P6_a_page_that_never_ends_is_left_at_its_time_limit(
+    kernel: PageKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_picture, "PATIENCE", 2.0)
+    with pytest.raises(PageNotDrawn, match="took longer than 2 seconds"):
+        await draw_page(b"<script>while (true) {}</script>", os.environ)
