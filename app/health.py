@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -21,6 +20,7 @@ from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.files import paths
+from oi_tui.app.engine.log.store.database import check_database
 from oi_tui.app.engine.models.heartbeat import check_server
 from oi_tui.app.engine.models.keys import model_keys
 from oi_tui.app.engine.models.model_source import Models
@@ -120,7 +120,7 @@ async def check_sessions() -> HealthFinding:
     if size > LARGEST_CHECKED:
         return HealthFinding("skipped", f"{path} has {coarse_size(size)}: too large to be read here")
     begun = time.monotonic()
-    count, problem = await asyncio.to_thread(_read_database, path)
+    count, problem = await asyncio.to_thread(check_database, path)
     if problem:
         return HealthFinding(
             "failed", f"{path}: {problem}", "Move it away to begin anew; `oi-tui audit` knows what ran."
@@ -129,20 +129,8 @@ async def check_sessions() -> HealthFinding:
     return HealthFinding("ok", found, seconds=time.monotonic() - begun)
 
 
-def _read_database(path: Path) -> tuple[int, str]:
-    """How many sessions there are, and what is wrong with the file ("" if nothing)."""
-    try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as database:
-            (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
-            (count,) = database.execute("SELECT count(*) FROM sessions").fetchone()
-    except sqlite3.Error as error:
-        return 0, str(error)
-    return count, "" if said == "ok" else str(said)
-
-
 async def check_sandbox(setup: Configure) -> HealthFinding:
     """Start a sandbox as the settings ask for it, and have it proven from inside."""
-
     sandbox = setup.settings.sandbox
     if sandbox.mode == "danger-full-access":
         return HealthFinding("warning", "off: code has your full permissions", "Start with --sandbox workspace-write.")

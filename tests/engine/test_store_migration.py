@@ -163,12 +163,17 @@ def test_a_migrated_file_is_like_a_new_one(path: Path, tmp_path: Path) -> None:
     assert shape(path) == shape(tmp_path / "new.db")
 
 
+OWN_FILES = {"ledger.py", "cached_model.py"}
+"""Each has a file of its own with one or two tables, and all SQL about it."""
+
+
 def test_no_word_of_sql_stands_in_another_module() -> None:
     folder = Path(__file__).parents[2] / "app"
     words = ("SELECT ", "INSERT ", "DELETE FROM", "UPDATE sessions", "PRAGMA ", "BEGIN IMM")
     spoken = [
         path.name
         for path in folder.rglob("*.py")
-        if path.name != "statements.py" and any(word in path.read_text(encoding="utf-8") for word in words)
+        if path.name not in {"statements.py", *OWN_FILES}
+        and any(word in path.read_text(encoding="utf-8") for word in words)
     ]
     assert spoken == []

@@ -203,3 +203,14 @@ class Database:
 
 
 _SAFE = "Everything saved before is safe."
+
+
+def check_database(path: Path) -> tuple[int, str]:
+    """How many sessions are in this file, and what is wrong with it ("" if nothing). Changes nothing in it."""
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=PATIENCE)) as database:
+            (said,) = database.execute(statements.CHECK).fetchone()
+            (count,) = database.execute(statements.COUNT_SESSIONS).fetchone()
+    except FAULTS as error:
+        return 0, str(error)
+    return count, "" if said == "ok" else str(said)

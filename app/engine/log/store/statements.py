@@ -97,6 +97,7 @@ USE_WAL: Final = "PRAGMA journal_mode = WAL"
 SET_UP: Final = ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 BE_PATIENT: Final = "PRAGMA busy_timeout = {}"
 CHECK: Final = "PRAGMA quick_check(5)"
+COUNT_SESSIONS: Final = "SELECT count(*) FROM sessions"
 
 # -- sessions
 
