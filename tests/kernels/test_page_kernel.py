@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from oi_tui.app.engine.agent.page_pictures import draw_results
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
@@ -45,3 +46,9 @@ def test_P6_messages_of_the_console_are_read_off_the_log_of_the_browser() -> Non
     )
     assert list(_messages(log)) == [Said("two\nlines", 9), Said("Uncaught x", 0)]
     assert [said.is_error for said in _messages(log)] == [False, True]
+
+
+async def test_P7_without_a_browser_no_picture_is_made(tmp_path: Path) -> None:
+    page = RichOutput(data={"text/html": "<script></script>"})
+    block = CodeBlock(id="b", language="python", state="ok", outputs=(page,))
+    assert await draw_results(block, {"PATH": str(tmp_path)}) == ()

@@ -10,12 +10,18 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from oi_tui.app.engine.agent.page_pictures import draw_results
+from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.kernels import page_picture
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.page_kernel import PageKernel
 from oi_tui.app.engine.kernels.page_picture import BROWSERS, PageNotDrawn, draw_page
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from oi_tui.app.engine.text.mime import image_size
+from support.front import engine
 from support.kinds import of
 
 pytestmark = pytest.mark.sandbox
@@ -84,3 +90,39 @@ async def test_P6_a_page_that_never_ends_is_left_at_its_time_limit(
     monkeypatch.setattr(page_picture, "PATIENCE", 2.0)
     with pytest.raises(PageNotDrawn, match="took longer than 2 seconds"):
         await draw_page(b"<script>while (true) {}</script>", os.environ)
+
+
+async def test_P7_a_page_that_code_shows_is_a_picture_for_a_model_that_sees(kernel: PageKernel) -> None:
+    moving = RichOutput(data={"text/html": "<p>x</p><script>nope()</script>", "text/plain": "<Figure object>"})
+    still = RichOutput(data={"text/html": "<h1>Sales</h1>", "text/plain": "<IPython.core.display.HTML object>"})
+    drawn = await draw_results(CodeBlock(id="b", language="python", state="ok", outputs=(moving, still)))
+    said, first, second = drawn
+    assert isinstance(said, StreamOutput)
+    assert said.text == "[page] Uncaught ReferenceError: nope is not defined\n"
+    for output in (first, second):
+        assert isinstance(output, RichOutput)
+        assert output.metadata == {"recipient": "assistant"}
+        size = image_size(output.data["image/png"])
+        assert size is not None
+        assert size[0] == 1000
+        assert size[1] < 300, "the empty part below is left out"
+
+
+async def test_P7_what_reads_well_or_has_a_picture_is_not_drawn(kernel: PageKernel) -> None:
+    table = RichOutput(data={"text/html": "<table></table>", "text/plain": "a b"})
+    figure = RichOutput(data={"text/html": "<script></script>", "image/png": "AAAA"})
+    page = RichOutput(data={"text/html": "<script></script>"})
+    assert await draw_results(CodeBlock(id="b", language="python", state="ok", outputs=(table, figure))) == ()
+    assert await draw_results(CodeBlock(id="b", language="html", state="ok", outputs=(page,))) == ()
+
+
+@pytest.mark.parametrize("sees", [True, False])
+async def test_P7_only_a_model_that_sees_is_sent_the_picture(kernel: PageKernel, tmp_path: Path, sees: bool) -> None:
+    page = OutputAdded(block_id="", output=RichOutput(data={"text/html": "<h1>Sales</h1>"}))
+    model = FakeModel("```python\nshow()\n```", "Seen.", takes_images=sees)
+    kernels = FakeKernels(python=FakeKernel({"show()": [page]}))
+    async with engine(tmp_path, model, kernels=kernels) as front:
+        await front.client.send(Open())
+        await front.turn("Show it.")
+    assert len(model.requests[1].messages[-1].images) == sees
+    assert "Sales" in model.requests[1].messages[-1].text

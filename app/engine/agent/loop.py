@@ -20,6 +20,7 @@ from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
+from oi_tui.app.engine.agent.page_pictures import draw_results
 from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import install_note, run_hints
 from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
@@ -277,6 +278,7 @@ class Session:
             failure = error
         if failure is None:
             await self._tell_written(block_id, since)
+            await self._draw_pages(block_id)
         block, earlier = self._action(block_id), self.transcript.blocks[: self._inherited]
         if isinstance(block, CodeBlock) and runner is None and not (ruling is not None and ruling.installs):
             confinement = self._runners.confinement(block)
@@ -296,6 +298,12 @@ class Session:
         written = await look_for_written(self._find_written, since)
         if written is not None and (written.files or not block.outputs):
             self.emit(FilesWritten(block_id=block_id, written=written))
+
+    async def _draw_pages(self, block_id: str) -> None:
+        """Have pictures of the pages that it showed, if the model can see them."""
+        if self.choices.model is not None and self.choices.model.takes_images:
+            for output in await self._halt.result(partial(draw_results, self._action(block_id))) or ():
+                self.emit(OutputAdded(block_id=block_id, output=output))
 
     async def _perform(
         self, block: ActionBlock, emit: Emit, ruling: PolicyDecision | None, apart: Runner | None = None

@@ -6,6 +6,7 @@ is drawn.
 """
 
 import asyncio
+import io
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,9 @@ PATIENCE = 20.0
 
 MOST_PICTURE, MOST_CONSOLE = 10_000_000, 20_000
 """Bytes that are read of a picture and of what the browser writes."""
+
+LEAST_HEIGHT, MARGIN = 100, 20
+"""Pixels of a picture, and below what is on the page."""
 
 _LIMITS = Limits(processes=400, open_files=1024, cpu=20, scratch=300_000_000)
 
@@ -96,7 +100,7 @@ async def draw_page(page: bytes, environ: Mapping[str, str], rung: RungChoice = 
     except TimeoutError:
         raise PageNotDrawn(f"The page took longer than {PATIENCE:.0f} seconds.") from None
     try:
-        picture = await asyncio.to_thread(read_picture, drawn)
+        picture = await asyncio.to_thread(_read_drawn, drawn)
     except UnreadablePicture as error:
         raise PageNotDrawn(f"The browser made a picture that {error}.") from error
     if picture is None:
@@ -123,6 +127,23 @@ async def _run(browser: str, profile: Profile, page: bytes, environ: Mapping[str
         return drawn, log.decode(errors="replace")
     finally:
         await launch.close()
+
+
+def _read_drawn(drawn: bytes) -> GivenPicture | None:
+    """Without the empty part below the page."""
+    from PIL import Image, ImageChops  # heavy, and seldom wanted
+
+    picture = read_picture(drawn)
+    if picture is None:
+        return None
+    with Image.open(io.BytesIO(picture.data)) as opened:
+        pixels = opened.convert("RGB")
+    corner = pixels.getpixel((pixels.width - 1, pixels.height - 1))
+    used = ImageChops.difference(pixels, Image.new("RGB", pixels.size, corner)).getbbox()
+    bottom = min(pixels.height, max(LEAST_HEIGHT, (used[3] if used else 0) + MARGIN))
+    cropped = io.BytesIO()
+    pixels.crop((0, 0, pixels.width, bottom)).save(cropped, "PNG")
+    return read_picture(cropped.getvalue())
 
 
 def _messages(log: str) -> Iterator[Said]:
