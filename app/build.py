@@ -111,7 +111,7 @@ def make_engine(
             policy=policy,
             redactor=secrets,
             look=UnsavedWork(),
-            find_written=partial(find_written_files, setup.cwd),
+            find_written=partial(find_written_files, setup.cwd, own={str(path) for path in paths.own_dirs()}),
             ledger=Ledger(ledger_file()),
             hooks=hooks,
             instructions=instructions,

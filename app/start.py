@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WITHOUT_SCREEN = frozenset(
     {
         *("attach", "audit", "auth", "doctor", "engine", "help", "kernels", "logs", "models", "replay", "run"),
-        *("sessions", "trust", "usage", "-h", "--help", "--version"),
+        *("profile", "sessions", "trust", "usage", "-h", "--help", "--version"),
     }
 )
 """Words of a command line that opens no screen."""

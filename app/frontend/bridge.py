@@ -389,6 +389,11 @@ class Bridge:
         block_id = f"screen-{self._notices}"
         self._apply([NoticeAdded(block_id=block_id, level=level, title=title, hint=hint, details=details)])
 
+    @property
+    def waits_to_retry(self) -> bool:
+        """Whether the model waits for its next attempt."""
+        return self._watch.now.due is not None
+
     def _show_status(self) -> None:
         known = self.transcript, self._settings, self.kernels, self._watch.shown_activity
         status = current_status(*known, fails=self._sandbox_fails, recorded=self._recorded)

@@ -306,8 +306,8 @@ class ChatScreen(Screen[None]):
         """A prompt, the person's own code, or a command."""
         event.stop()
         if not event.text.strip():
-            if self.bridge.busy or self.bridge.transcript.ended == "paused":
-                self.bridge.send(Retry())
+            if self.bridge.waits_to_retry or self.bridge.transcript.ended == "paused":
+                self.bridge.send(Retry(now=self.bridge.waits_to_retry))
         elif await self.desk.take(event.text, wait=event.wait) and self._parts is not None:
             self._parts.timeline.scroll_to_end()
 

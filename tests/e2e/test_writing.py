@@ -11,7 +11,7 @@ from support.terminal import Terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.kernel]
 
-UNDO, REDO, FINISH, READY = "\x1f", "\x19", "\x13", "Ask, or !shell"
+UNDO, REDO, FINISH, READY = "\x1f", "\x19", "\x13", "› Ask"
 
 
 def test_many_lines_pasted_into_the_prompt_can_be_undone_redone_and_sent(

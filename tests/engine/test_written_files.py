@@ -146,3 +146,12 @@ async def test_L28_a_look_that_hangs_holds_nothing_up(monkeypatch: pytest.Monkey
         release.set()
     assert not of(FilesWritten, events)
     assert "[no output]" in model.requests[1].messages[-1].text
+
+
+def test_L28_folders_of_oi_tui_are_not_looked_into(tmp_path: Path) -> None:
+    for name in ("work/a.txt", "state/audit/log.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("x")
+    found = find_written_files(str(tmp_path), 0.0, own={str(tmp_path / "state")})
+    assert found is not None
+    assert [file.name for file in found.files] == ["work/a.txt"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from oi_tui.app.engine.core.events import ProseFinished, ProseStarted, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.events import ProseFinished, ProseStarted, RetryScheduled, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound, PromptsQueued
 from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.core.settings import ScreenSection, Settings
@@ -248,6 +248,14 @@ async def test_L29_enter_steers_the_turn_that_runs_and_what_waits_says_which_it_
         stage.engine.reply(PromptsQueued(prompts=("later", "n"), steers=(False, True)))
         await stage.settle()
         assert all(words in stage.seen for words in ("queued  later", "steer   n"))
+
+
+async def test_L37_enter_on_an_empty_prompt_ends_the_wait_before_a_retry(play: Play) -> None:
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u1", text="first"), RetryScheduled(delay=30.0, why="rate limit"))
+        await stage.settle()
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [Retry(now=True)]
 
 
 async def test_L30_a_turn_that_pauses_says_so_and_enter_continues_it(play: Play) -> None:

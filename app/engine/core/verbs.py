@@ -37,20 +37,16 @@ class Open(Verb, frozen=True, kw_only=True, tag=True):
 
 
 class Leave(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """End one session: interrupt what runs, write everything down, end its kernels. Other sessions continue.
-
-    Answered with `SessionGone`, after everything else about the session: what its runs left behind, for instance.
-    """
+    """End one session: interrupt what runs, write everything down, end its kernels. Other sessions continue. Answered
+    with `SessionGone`, after everything else about the session: what its runs left behind, for instance."""
 
 
 Place = Literal["before", "after"]
 
 
 class Fork(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """A new session with everything before or up to this block, opened as with `Open`.
-
-    The kernels stay the same: later code has changed their state, and a notice says so.
-    """
+    """A new session with everything before or up to this block, opened as with `Open`. The kernels stay the same:
+    later code has changed their state, and a notice says so."""
 
     block_id: str
     place: Place = "after"
@@ -129,7 +125,10 @@ class Restart(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Retry(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Continue the last turn without a new prompt; in a turn whose model waits for its next attempt, end that wait."""
+    """Continue the last turn without a new prompt."""
+
+    now: bool = False
+    """Only end the wait of a model for its next attempt, if there is one."""
 
 
 class Clear(SessionVerb, frozen=True, kw_only=True, tag=True):

@@ -7,7 +7,7 @@ late one. Hidden names, environments and other people's packages are passed over
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from oi_tui.app.engine.core.outputs import WrittenFile, WrittenFiles
 
@@ -25,9 +25,9 @@ WHOLE_SECOND = 1_000_000_000
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
-def find_written_files(folder: str, since: float) -> WrittenFiles | None:
+def find_written_files(folder: str, since: float, *, own: Collection[str] = ()) -> WrittenFiles | None:
     """Files that changed since this moment (Unix time in seconds), the newest first; None where the look did not come
-    to its end and found nothing. For a thread."""
+    to its end and found nothing. Folders of `own` (absolute paths) are not looked into. For a thread."""
     end, oldest = time.monotonic() + SECONDS, int(since * 1e9) - COARSE
     found: list[tuple[int, str, int]] = []
     level, entries = [""], 0
@@ -43,7 +43,7 @@ def find_written_files(folder: str, since: float) -> WrittenFiles | None:
                     continue
                 if stat.S_ISREG(state.st_mode) and _is_since(state.st_ctime_ns, oldest):
                     found.append((state.st_ctime_ns, name, state.st_size))
-                elif stat.S_ISDIR(state.st_mode) and _is_looked_into(entry):
+                elif stat.S_ISDIR(state.st_mode) and entry.path not in own and _is_looked_into(entry):
                     deeper.append(f"{name}/")
         level = deeper
     return _newest(folder, found) if found or not level else None

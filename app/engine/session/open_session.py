@@ -233,7 +233,7 @@ class OpenSession:
         """Do what the person wants of this session; OiTuiError if that cannot be."""
         session = self.session
         match verb:
-            case Retry() if session.transcript.turn_open:
+            case Retry(now=True):
                 self.chooser.retry_now()
             case (
                 Submit() | Run() | Retry() | Clear() | Compact() | Restart() | Rebuild() | UseKernel() | InstallKernel()
