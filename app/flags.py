@@ -2,7 +2,7 @@
 here, because to import what reads the others takes its time."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,27 @@ from oi_tui.app.frontend.workplace import Workplace
 def words(value: str) -> str:
     """Text of the command line. Bytes that are not UTF-8 can be sent to nobody; they become U+FFFD at once."""
     return value.encode(errors="surrogateescape").decode(errors="replace")
+
+
+SETTING_OF_FLAG: Mapping[str, tuple[str, str]] = {
+    "model": ("model", "name"),
+    "api_base": ("model", "api_base"),
+    "approve": ("loop", "approve"),
+    "yes": ("loop", "approve"),
+    "max_steps": ("loop", "max_steps"),
+    "max_cost": ("loop", "max_cost"),
+    "max_tokens": ("loop", "max_tokens"),
+    "complete": ("loop", "complete"),
+    "sandbox": ("sandbox", "mode"),
+    "python": ("kernel", "python"),
+    "kernel": ("kernel", "server"),
+    "attach": ("kernel", "attach"),
+    "keep_kernel": ("kernel", "keep"),
+    "time_limit": ("kernel", "time_limit"),
+    "offline": ("network", "offline"),
+    "allow_destructive": ("policy", "allow_destructive"),
+}
+"""What a flag sets that is given."""
 
 
 class Flags(NamedTuple):
@@ -51,30 +72,10 @@ class Flags(NamedTuple):
         """These flags over environment and files; SettingsError if something is wrong."""
         if self.yes and self.approve in ("ask", "never"):
             raise SettingsError(f"--yes and --approve {self.approve} contradict each other.")
-        approve = "auto" if self.yes else self.approve
-        model = {"name": self.model, "api_base": self.api_base}
-        loop = {
-            "approve": approve,
-            "max_steps": self.max_steps,
-            "max_cost": self.max_cost,
-            "max_tokens": self.max_tokens,
-            "complete": self.complete or None,
-        }
-        kernel = {
-            "python": self.python,
-            "server": self.kernel,
-            "attach": self.attach or None,
-            "keep": self.keep_kernel or None,
-            "time_limit": self.time_limit,
-        }
-        given = {
-            "model": _without_none(model),
-            "loop": _without_none(loop),
-            "sandbox": _without_none({"mode": self.sandbox}),
-            "kernel": _without_none(kernel),
-            "network": _without_none({"offline": self.offline or None}),
-            "policy": _without_none({"allow_destructive": self.allow_destructive or None}),
-        }
+        given: dict[str, dict[str, Any]] = {}
+        for flag, (section, key) in SETTING_OF_FLAG.items():
+            if (value := getattr(self, flag)) is not None and value is not False:
+                given.setdefault(section, {})[key] = "auto" if flag == "yes" else value
         loaded = load_layers(config_dir(), environ=os.environ, flags=given, profile=self.profile)
         if loaded.settings.model.api_base and not loaded.settings.model.name:
             raise SettingsError("--api-base needs a model.", hint="Name it with -m NAME.")
@@ -86,7 +87,7 @@ class Flags(NamedTuple):
         if not cwd.is_dir():
             raise SettingsError(f"--cwd: {cwd} is not a folder.")
         key = self.api_key or os.environ.get("OI_TUI_API_KEY") or None
-        settings, said = self.settings()
+        settings, origins = self.settings()
         setup = Configure(
             settings=settings,
             cwd=str(cwd),
@@ -102,11 +103,7 @@ class Flags(NamedTuple):
             what = f"The name of the folder {cwd}" if is_cwd else "A setting or key in the environment"
             hint = "Give it another name, or work in another folder with --cwd DIR." if is_cwd else ""
             raise SettingsError(f"{what} is not UTF-8.", hint=hint) from None  # the key must not be in a traceback
-        return Workplace(setup, said=said, folders=known_folders())
-
-
-def _without_none(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
+        return Workplace(setup, said=origins.keys(), folders=known_folders())
 
 
 _VALUED = {

@@ -6,10 +6,12 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-
-from textual.app import App, SuspendNotSupported
+from typing import TYPE_CHECKING
 
 from oi_tui.app.engine.text.safe import coloured_text, safe_text
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 _SUFFIXES = {
     "python": ".py",
@@ -47,32 +49,38 @@ def suffix_of(language: str) -> str:
     return _SUFFIXES.get(language, ".txt")
 
 
-def edit_text(app: App[object], text: str, setting: str = "", suffix: str = ".md") -> str:
+def edit_text(app: "App[object]", text: str, setting: str = "", suffix: str = ".md") -> str:
     """The text as the editor left it; blocks, since the terminal is the editor's for as long."""
     command = editor_command(setting)
-    with _draft(text, f"prompt{suffix}") as path:
-        _run(app, "editor", command, path)
+    with _terminal_of(app, "editor"):
+        return edit_file(command, text, f"prompt{suffix}").removesuffix("\n")
+
+
+def edit_file(command: list[str], text: str, name: str) -> str:
+    """The text as the editor left it, in a file of this name; the terminal is the editor's for as long."""
+    with _draft(text, name) as path:
+        _run("editor", command, path)
         try:
-            return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+            return path.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise EditorFailed(
                 f"The editor {command[0]} left no text: {error.strerror}; nothing was changed."
             ) from error
 
 
-def view_in_editor(app: App[object], text: str, suffix: str = ".txt", setting: str = "") -> None:
+def view_in_editor(app: "App[object]", text: str, suffix: str = ".txt", setting: str = "") -> None:
     """Show a copy of the text in the editor; what is changed there is lost. Blocks."""
-    with _draft(safe_text(text), f"view{suffix}", 0o400) as path:
-        _run(app, "editor", editor_command(setting), path)
+    with _draft(safe_text(text), f"view{suffix}", 0o400) as path, _terminal_of(app, "editor"):
+        _run("editor", editor_command(setting), path)
 
 
-def view_in_pager(app: App[object], text: str) -> None:
+def view_in_pager(app: "App[object]", text: str) -> None:
     """Show a copy of the text in the pager. Blocks.
 
     A pager may pass on what it is given, so nothing but colours is left in it.
     """
-    with _draft(coloured_text(text), "view.txt", 0o400) as path:
-        _run(app, "pager", pager_command(), path)
+    with _draft(coloured_text(text), "view.txt", 0o400) as path, _terminal_of(app, "pager"):
+        _run("pager", pager_command(), path)
 
 
 def _words(what: str, command: str, hint: str) -> list[str]:
@@ -85,13 +93,12 @@ def _words(what: str, command: str, hint: str) -> list[str]:
     return words
 
 
-def _run(app: App[object], what: str, command: list[str], path: Path) -> None:
-    with nullcontext() if app.is_headless else _suspend(app, what):
-        try:
-            finished = subprocess.run([*command, str(path)], check=False)
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise EditorFailed(f"The {what} {command[0]} cannot be started: {reason}.") from error
+def _run(what: str, command: list[str], path: Path) -> None:
+    try:
+        finished = subprocess.run([*command, str(path)], check=False)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise EditorFailed(f"The {what} {command[0]} cannot be started: {reason}.") from error
     if finished.returncode != 0:
         consequence = "; nothing was changed" if what == "editor" else ""
         raise EditorFailed(f"The {what} {command[0]} ended with exit code {finished.returncode}{consequence}.")
@@ -117,9 +124,12 @@ def _draft(text: str, name: str, mode: int = 0o600) -> Iterator[Path]:
 
 
 @contextmanager
-def _suspend(app: App[object], what: str) -> Iterator[None]:
+def _terminal_of(app: "App[object]", what: str) -> Iterator[None]:
+    """The terminal of the app, for another program; a test without one has nothing to give up."""
+    from textual.app import SuspendNotSupported  # the app has loaded it; `oi-tui config` needs none of it
+
     try:
-        with app.suspend():
+        with nullcontext() if app.is_headless else app.suspend():
             yield
     except SuspendNotSupported as error:
         raise EditorFailed(

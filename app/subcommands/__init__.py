@@ -6,6 +6,7 @@ SUBCOMMANDS = (
     "attach",
     "audit",
     "auth",
+    "config",
     "doctor",
     "help",
     "kernels",
@@ -34,6 +35,10 @@ def subcommand(name: str) -> click.Command | None:
             from oi_tui.app.subcommands.auth import auth
 
             return auth
+        case "config":
+            from oi_tui.app.subcommands.config import config
+
+            return config
         case "doctor":
             from oi_tui.app.subcommands.doctor import doctor
 

@@ -14,6 +14,7 @@ from oi_tui.app.engine.core.offline import go_offline
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.paths import config_dir
+from oi_tui.app.engine.files.settings_file import SETTINGS
 from oi_tui.app.flags import Flags
 from oi_tui.app.options import common
 from oi_tui.app.terminal.echo import echo
@@ -70,7 +71,7 @@ def _setup(flags: Flags) -> tuple[Configure, "HealthFinding"]:
         return setup, HealthFinding("failed", wrong, error.hint)
     if place.settings.network.offline:
         go_offline()
-    path = config_dir() / "settings.toml"
+    path = config_dir() / SETTINGS
     found = str(path) if path.exists() else f"defaults ({path} does not exist)"
     if remarks := place.remarks():
         return place.setup, HealthFinding("warning", found, "\n".join(remarks))

@@ -3,13 +3,12 @@
 python tests/support/guide_tables.py      writes them into the pages of app/guide, between their markers
 """
 
-import ast
 import re
 from pathlib import Path
 
-from oi_tui.app.engine.core import settings as settings_module
 from oi_tui.app.engine.core.settings import Settings, SettingsSection
 from oi_tui.app.screens.key_help import HelpSection, help_sections, usual_tasks
+from oi_tui.app.subcommands.settings_schema import setting_docstrings
 
 GUIDE = Path(__file__).parents[2] / "app" / "guide"
 _MARKED = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?<!-- end: \2 -->", re.DOTALL)
@@ -57,7 +56,7 @@ def _commands(section: HelpSection) -> str:
 def _settings() -> str:
     """One row a key: default and the docstring under the field."""
     lines = ["| section | key | default | |", "|---|---|---|---|"]
-    words = _docstrings()
+    words = setting_docstrings()
     tables = [(section, getattr(Settings(), section)) for section in Settings.__struct_fields__]
     for section, value in tables:
         for key in value.__struct_fields__:
@@ -80,23 +79,6 @@ def _toml(value: object) -> str:
             return f"{value:_}" if value >= 10_000 else str(value)
         case _:
             return str(value)
-
-
-def _docstrings() -> dict[tuple[str, str], str]:
-    tree = ast.parse(Path(settings_module.__file__).read_text(encoding="utf-8"))
-    found: dict[tuple[str, str], str] = {}
-    for owner in tree.body:
-        if not isinstance(owner, ast.ClassDef):
-            continue
-        for field, after in zip(owner.body, owner.body[1:], strict=False):
-            if (
-                isinstance(field, ast.AnnAssign)
-                and isinstance(field.target, ast.Name)
-                and isinstance(after, ast.Expr)
-                and isinstance(after.value, ast.Constant)
-            ):
-                found[owner.name, field.target.id] = " ".join(str(after.value.value).split())
-    return found
 
 
 if __name__ == "__main__":

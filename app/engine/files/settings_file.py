@@ -30,10 +30,13 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
 }
 """Variables that set something, and what."""
 
+SETTINGS = "settings.toml"
+"""The person's file, in the folder of the configuration."""
+
 PROFILES = "profiles"
 """Folder of the profiles, beside the settings."""
 
-_LARGEST = 1_000_000
+LARGEST_SETTINGS = 1_000_000
 """Bytes of a file of settings."""
 
 _TRUTH = {"true": True, "false": False}
@@ -46,33 +49,33 @@ class LoadedSettings(NamedTuple):
     """Settings, and which of them somebody said: the others are defaults."""
 
     settings: Settings
-    said: frozenset[str]
-    """`section.key`."""
+    origins: Mapping[str, str]
+    """By `section.key`: a file, a variable of the environment, or "" for a flag."""
 
 
 def load_layers(
     folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
 ) -> LoadedSettings:
     """All layers as one value, with the warnings; SettingsError if one of them is wrong."""
-    layers: list[tuple[Layer, str]] = [_file(folder / "settings.toml", required=False)]
+    layers: list[tuple[Layer, str]] = [_file(folder / SETTINGS, required=False)]
     if profile is not None:
         layers.append(_file(_profile_path(folder, profile), required=True))
     layers.append(_environment(environ))
     layers.append((flags or {}, "the command line"))
     merged: dict[str, dict[str, Any]] = {}
+    origins: dict[str, str] = {}
     settings = Settings()
     for layer, origin in layers:
         for section, values in layer.items():
             if not isinstance(values, Mapping):
                 raise SettingsError(f"{origin}: {section!r} must be a table.", hint=_section_hint(section))
             merged.setdefault(section, {}).update(values)
-        settings = _convert(merged, origin)  # after each layer, so that the error names the right one
+            origins.update({f"{section}.{key}": origin for key in values})
+        settings = check_settings(merged, origin)  # after each layer, so that the error names the right one
     if "approve" not in merged.get("loop", {}) and (meant := _approval(settings.policy)) is not None:
         loop = msgspec.structs.replace(settings.loop, approve=meant)
         settings = msgspec.structs.replace(settings, loop=loop)
-    return LoadedSettings(
-        settings, frozenset(f"{section}.{key}" for section, values in merged.items() for key in values)
-    )
+    return LoadedSettings(settings, origins)
 
 
 _UNASKED = ("auto", "unlessDestructive", "bypassPermissions")
@@ -98,7 +101,7 @@ def profile_names(folder: Path) -> list[str]:
 def read_profile(folder: Path, name: str) -> dict[str, dict[str, Any]]:
     """What a profile says, section by section; SettingsError if there is none, or it is wrong."""
     says, origin = _file(_profile_path(folder, name), required=True)
-    _convert(says, origin)
+    check_settings(says, origin)
     return says
 
 
@@ -115,7 +118,7 @@ def _profile_path(folder: Path, profile: str) -> Path:
 
 def _file(path: Path, *, required: bool) -> tuple[dict[str, Any], str]:
     try:
-        return decode_toml(read_given_file(path, _LARGEST).decode()), str(path)
+        return decode_toml(read_given_file(path, LARGEST_SETTINGS).decode()), str(path)
     except UnusableFile as error:
         if not isinstance(error.__cause__, FileNotFoundError):
             raise SettingsError(f"{path} {error}.") from error
@@ -138,7 +141,8 @@ def _environment(environ: Mapping[str, str]) -> tuple[dict[str, dict[str, Any]],
     return layer, f"the environment ({', '.join(names)})"
 
 
-def _convert(values: Mapping[str, Any], origin: str) -> Settings:
+def check_settings(values: Mapping[str, Any], origin: str) -> Settings:
+    """What a table comes to by itself, over the defaults; SettingsError, which begins with `origin`, if it is wrong."""
     try:
         return msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:

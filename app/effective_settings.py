@@ -1,0 +1,157 @@
+"""What `oi-tui config` shows: settings as they apply here, each with its origin, and none of their secrets."""
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.files.given_file import read_given_file
+from oi_tui.app.engine.files.settings_edit import KeyPath, key_text, setting_lines
+from oi_tui.app.engine.files.settings_file import ENVIRONMENT, LARGEST_SETTINGS, LoadedSettings
+from oi_tui.app.engine.secrets.environment import is_credential
+from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
+from oi_tui.app.engine.trust.folder_settings import CONFIG, PROJECT, read_folder_settings
+from oi_tui.app.flags import SETTING_OF_FLAG, Flags
+from oi_tui.app.frontend.workplace import Workplace
+
+_HEADERS = ("model", "extra", "headers")
+
+
+class ShownSetting(NamedTuple):
+    """A value as it applies in a folder."""
+
+    path: KeyPath
+    value: Any
+    is_default: bool
+    origin: str
+    """Where it comes from, "" for a default."""
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether it must not be shown."""
+        return holds_secret(self.path, self.value)
+
+
+def setting_at(settings: Settings, path: KeyPath) -> Any:
+    """The value of a key, or a table as a dictionary; None if it is not set, SettingsError if there is no such key."""
+    value: Any = settings
+    for depth, part in enumerate(path):
+        if isinstance(value, msgspec.Struct):
+            if part not in value.__struct_fields__:
+                raise _no_such_key(path[:depth], part, value.__struct_fields__)
+            value = getattr(value, part)
+        elif isinstance(value, Mapping):
+            value = value.get(part)
+        elif value is None:
+            return None
+        else:
+            raise SettingsError(f"{key_text(path[:depth])} is a value, and has no keys.")
+    return msgspec.to_builtins(value)
+
+
+def _no_such_key(above: KeyPath, part: str, known: tuple[str, ...]) -> SettingsError:
+    close = difflib.get_close_matches(part, known, n=1)
+    hint = f"Did you mean {key_text((*above, *close))}?" if close else f"Known are: {', '.join(known)}."
+    return SettingsError(f"There is no setting {key_text((*above, part))}.", hint=hint)
+
+
+def holds_secret(path: KeyPath, value: Any) -> bool:
+    """Whether a value, or a part of it, is a key, a password, or a header that may be one; `$NAME` is none."""
+    match value:
+        case Mapping():
+            return any(holds_secret((*path, key), inner) for key, inner in value.items())
+        case list():
+            return any(holds_secret(path, inner) for inner in value)
+        case str():
+            if path[:3] == _HEADERS and not value.startswith("$"):
+                return True
+            named = path[:3] == ("model", "extra", "body") and any(is_credential(part, "") for part in path[3:])
+            return named or is_credential("", value) or bool(Redactor(secrets_in(os.environ)).places(value))
+        case _:
+            return False
+
+
+def shown_settings(flags: Flags) -> list[ShownSetting]:
+    """All values as they apply in this folder, in the order of the guide; SettingsError if something is wrong."""
+    loaded, place = flags.settings(), flags.workplace(can_ask=False)
+    origins = _Origins(flags, loaded, place)
+    shown: list[ShownSetting] = []
+    for path, value, is_default in _leaves(place.settings):
+        is_default = is_default and ".".join(path) not in loaded.origins
+        if value is not None:
+            shown.append(ShownSetting(path, value, is_default, "" if is_default else origins.find(path, value)))
+    return shown
+
+
+class _Origins:
+    """Where values come from. Reads files only for values that are no defaults."""
+
+    def __init__(self, flags: Flags, loaded: LoadedSettings, place: Workplace) -> None:
+        self._given, self._loaded, self._place = flags, loaded, place
+        self._asked = {leaf.path: leaf.value for leaf in _leaves(loaded.settings)}
+        self._lines: dict[str, dict[KeyPath, int]] = {}
+
+    def find(self, path: KeyPath, value: Any) -> str:
+        """The origin in words."""
+        asked = self._of_layer(path)
+        if value != self._asked.get(path):
+            return f"{self._of_folder(path)}{f', stricter than {asked}' if asked else ''}"
+        if path == ("sandbox", "network") and self._loaded.settings.network.offline and asked:
+            return f"{self._of_layer(('network', 'offline'))}, stricter than {asked}"
+        if path == ("loop", "approve") and not asked:
+            keys = (f"policy.{key}" for key in ("mode", "auto_run", "safe_mode"))
+            key = next((key for key in keys if key in self._loaded.origins), "")
+            return f"{key}, {self._of_layer(('policy', key[7:]))}" if key and value != "ask" else ""
+        return asked
+
+    def _of_layer(self, path: KeyPath) -> str:
+        origin = self._loaded.origins.get(".".join(path[:2]), "")
+        if origin.startswith("the environment"):
+            return next(variable for variable, key in ENVIRONMENT.items() if key == path[:2])
+        if origin == "the command line":
+            flags = (flag for flag, key in SETTING_OF_FLAG.items() if key == path[:2])
+            return "--" + next(flag for flag in flags if getattr(self._given, flag)).replace("_", "-")
+        return self._with_line(origin, path) if origin else ""
+
+    def _of_folder(self, path: KeyPath) -> str:
+        decision, folder = self._place.decision, self._place.folder
+        if decision is not None and decision.trusted:
+            if ".".join(path) in dict(read_folder_settings(folder).items()):
+                return self._with_line(str(folder / PROJECT / CONFIG), path)
+            return "your choice for this folder (oi-tui trust)"
+        return "this folder is read-only (oi-tui trust)"
+
+    def _with_line(self, file: str, path: KeyPath) -> str:
+        if file not in self._lines:
+            self._lines[file] = setting_lines(read_given_file(Path(file), LARGEST_SETTINGS).decode())
+        lines = self._lines[file]
+        line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
+        return file if line is None else f"{file}:{line}"
+
+
+class _Leaf(NamedTuple):
+    """A value that is no table."""
+
+    path: KeyPath
+    value: Any
+    is_default: bool
+
+
+def _leaves(value: Any, path: KeyPath = (), default: Any = None) -> Iterator[_Leaf]:
+    """Every one of a struct or mapping; what a mapping holds is no default."""
+    match value:
+        case msgspec.Struct():
+            defaults = type(value)()
+            for key in value.__struct_fields__:
+                yield from _leaves(getattr(value, key), (*path, key), getattr(defaults, key))
+        case Mapping():
+            for key, inner in value.items():
+                yield from _leaves(inner, (*path, key))
+        case _:
+            plain = msgspec.to_builtins(value)
+            yield _Leaf(path, plain, plain == msgspec.to_builtins(default))

@@ -1,0 +1,242 @@
+"""`oi-tui config`: look at the settings, and change those of the person's file."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oi_tui.app.effective_settings import ShownSetting, holds_secret, setting_at, shown_settings
+from oi_tui.app.engine.core.encoding import decode_toml
+from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.owned_file import file_lock, replace_owned_file
+from oi_tui.app.engine.files.paths import config_dir, private_dir
+from oi_tui.app.engine.files.settings_edit import (
+    KeyPath,
+    key_path,
+    key_text,
+    value_text,
+    with_setting,
+    without_setting,
+)
+from oi_tui.app.engine.files.settings_file import ENVIRONMENT, LARGEST_SETTINGS, SETTINGS, check_settings, load_layers
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.flags import Flags, words
+from oi_tui.app.options import common
+from oi_tui.app.screens.external_editor import EditorFailed, edit_file, editor_command
+from oi_tui.app.subcommands.settings_schema import settings_schema
+from oi_tui.app.subcommands.stored import as_json_option, print_json
+from oi_tui.app.terminal.echo import echo
+
+NOT_SET = 1
+"""Exit code where a key has no value."""
+
+
+@click.group()
+def config() -> None:
+    """Look at your settings, and change them."""
+
+
+@config.command("path")
+def config_path() -> None:
+    """Print the path of your settings file; it need not exist."""
+    echo(str(config_dir() / SETTINGS))
+
+
+@config.command("show")
+@click.option("--origin", is_flag=True, help="With each value, where it comes from.")
+@click.option("--all", "everything", is_flag=True, help="The defaults, too.")
+@as_json_option
+@common
+def config_show(flags: Flags, origin: bool, everything: bool, as_json: bool) -> None:
+    """Print the settings that apply in this folder, as TOML. Defaults are left out, and secrets are hidden."""
+    shown = [one for one in shown_settings(flags) if everything or not one.is_default]
+    if as_json:
+        print_json([_as_object(one) for one in shown])
+        return
+    lines = [
+        f"# {key_text(one.path)} is hidden" if one.is_secret else f"{key_text(one.path)} = {value_text(one.value)}"
+        for one in shown
+    ]
+    width = max((len(line) for line in lines if len(line) <= 60), default=0)
+    for one, line in zip(shown, lines, strict=True):
+        echo(safe_text(f"{line:{width}}  # {one.origin or 'default'}" if origin else line))
+    if not shown:
+        echo("All settings are defaults. To see them: oi-tui config show --all", err=True)
+
+
+def _as_object(one: ShownSetting) -> dict[str, Any]:
+    hidden = one.is_secret
+    value = None if hidden else one.value
+    return {"key": key_text(one.path), "value": value, "hidden": hidden, "origin": one.origin or "default"}
+
+
+@config.command("get")
+@click.argument("key", type=words)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def config_get(key: str, as_json: bool) -> None:
+    """Print the value of KEY: text as it is, all else as TOML. Exit code 1 if it has none."""
+    path = key_path(key)
+    value = setting_at(load_layers(config_dir(), environ=os.environ).settings, path)
+    if holds_secret(path, value):
+        raise SettingsError(f"{key_text(path)} is hidden: it may hold a secret.", hint="Look at: oi-tui config path")
+    if value is None or value == "" or value == {}:
+        sys.exit(NOT_SET)
+    echo(json.dumps(value) if as_json else safe_text(value if isinstance(value, str) else value_text(value)))
+
+
+@config.command("set", context_settings={"ignore_unknown_options": True})
+@click.argument("key", type=words)
+@click.argument("values", nargs=-1, required=True, type=words, metavar="VALUE...")
+def config_set(key: str, values: tuple[str, ...]) -> None:
+    """Set KEY to VALUE in your settings file, if that is valid; comments and order stay.
+
+    \b
+    oi-tui config set model.name openai/gpt-5
+    oi-tui config set sandbox.hosts example.org pypi.org
+    oi-tui config set 'model.prices."openrouter/x/y"' 3.0 15.0
+    oi-tui config set model.extra.headers.X-Team '$TEAM'
+    """
+    path = key_path(key)
+    with _changing() as (file, text):
+        new, value = _first_valid(text, path, values, file)
+        _write(file, new)
+    if path[:2] in ENVIRONMENT.values():
+        variable = next(name for name, known in ENVIRONMENT.items() if known == path[:2])
+        if os.environ.get(variable):
+            echo(f"▪ {variable} is set, and is used instead.", err=True)
+    if holds_secret(path, value):
+        echo(f"▪ {key_text(path)} may be a secret. '$NAME' takes a header from the environment.", err=True)
+
+
+def _first_valid(text: str, path: KeyPath, values: tuple[str, ...], file: Path) -> tuple[str, Any]:
+    """The text of the file with the first reading of the values that the settings take; SettingsError if none is."""
+    if len(path) < 2:
+        raise SettingsError(f"{path[0]} is a table.", hint=f"Set one of its keys: {path[0]}.KEY.")
+    wrong: SettingsError | None = None
+    for value in _readings(values):
+        new = with_setting(text, path, value)
+        try:
+            check_settings(decode_toml(new), str(file))
+        except SettingsError as error:
+            wrong = wrong or error
+        else:
+            return new, value
+    assert wrong is not None, "there is always a reading"
+    raise SettingsError(wrong.title.removeprefix(f"{file}: "), hint=f"{wrong.hint} Nothing was changed.".strip())
+
+
+def _readings(values: tuple[str, ...]) -> Iterator[Any]:
+    """What words of the command line may mean, the likeliest first: TOML, text, a list."""
+    read = [_read_value(value) for value in values]
+    if len(values) == 1:
+        yield read[0]
+        yield values[0]
+    yield read
+    yield list(values)
+
+
+def _read_value(text: str) -> Any:
+    try:
+        table = decode_toml(f"value = {text}")
+    except ValueError:
+        return text
+    return table["value"] if len(table) == 1 else text
+
+
+@config.command("unset")
+@click.argument("key", type=words)
+def config_unset(key: str) -> None:
+    """Remove KEY from your settings file. Exit code 1 if it is not in it."""
+    path = key_path(key)
+    with _changing() as (file, text):
+        new = without_setting(text, path)
+        if new is None:
+            echo(f"{key_text(path)} is not set in {file}.", err=True)
+            sys.exit(NOT_SET)
+        _write(file, new)
+    _tell_if_wrong(new, file)
+
+
+def _tell_if_wrong(text: str, file: Path) -> None:
+    """A key that is wrong can be removed from a file with others that are."""
+    try:
+        check_settings(decode_toml(text), str(file))
+    except SettingsError as error:
+        echo(f"▪ Still wrong: {safe_text(error.title)} {safe_text(error.hint)}".rstrip(), err=True)
+
+
+@config.command("edit")
+def config_edit() -> None:
+    """Open your settings in $EDITOR; what you save is used if it is valid."""
+    try:
+        setting = load_layers(config_dir(), environ=os.environ).settings.screen.editor
+    except SettingsError:
+        setting = ""  # that is why it is opened
+    try:
+        command = editor_command(setting)
+        with _changing(broken=True) as (file, text):
+            _edit(file, text, lambda text: edit_file(command, text, SETTINGS))
+    except EditorFailed as error:
+        raise OiTuiError(str(error)) from error
+
+
+def _edit(file: Path, text: str, edit: Callable[[str], str]) -> None:
+    """Edit until it is valid, or until the person discards it."""
+    new = text
+    while True:
+        new = edit(new)
+        if new == text:
+            echo("Nothing was changed.", err=True)
+            return
+        try:
+            check_settings(_decode(new, file), str(file))
+        except SettingsError as error:
+            echo(safe_text(f"✗ {error.title}\n  {error.hint}".rstrip()), err=True)
+            if not sys.stdin.isatty() or not click.confirm("Edit it again? Otherwise it is discarded", default=True):
+                raise SettingsError("The settings are as they were.") from error
+        else:
+            _write(file, new)
+            return
+
+
+@config.command("schema")
+def config_schema() -> None:
+    """Print a JSON schema of the settings file, for editors."""
+    echo(json.dumps(settings_schema(), indent=2))
+
+
+@contextmanager
+def _changing(*, broken: bool = False) -> Iterator[tuple[Path, str]]:
+    """The file and its text, while nobody else changes it by this command; SettingsError if it is no valid TOML, unless
+    that may be mended (`broken`)."""
+    file = private_dir(config_dir()) / SETTINGS
+    with file_lock(file):
+        try:
+            text = read_given_file(file, LARGEST_SETTINGS).decode()
+        except UnusableFile as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise SettingsError(f"{file} {error}.") from error
+            text = ""
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"{file} is not UTF-8.") from error
+        if not broken:
+            _decode(text, file)
+        yield file, text
+
+
+def _decode(text: str, file: Path) -> dict[str, Any]:
+    try:
+        return decode_toml(text)
+    except ValueError as error:
+        raise SettingsError(f"{file} is not valid TOML: {error}.", hint="To mend it: oi-tui config edit") from error
+
+
+def _write(file: Path, text: str) -> None:
+    """A link stays one: its target is replaced."""
+    replace_owned_file(file.resolve(), text)
