@@ -45,6 +45,8 @@ class Turn:
     text: str = ""
     reasoning: str = ""
     """Sent first, as `reasoning_content`."""
+    signature: str = ""
+    """What the provider wants back with the calls, on a wire that has such a thing (wires_server.py)."""
     chunk: int = 4
     """Characters in one event."""
     pace: float = 0.0
@@ -80,12 +82,32 @@ class Turn:
     """Stop sending after this many events until `OpenAIServer.release()`."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Wire:
+    """How one kind of server is asked for an answer, and how it gives one."""
+
+    path: str
+    """Regular expression of the whole path."""
+    events: Callable[[Turn, Json], Iterator[bytes]]
+    """All pieces of an answer, the first of them without content."""
+    whole: Callable[[Turn, Json], Json] | None = None
+    """The answer to a request that does not stream; None where the path says that it streams."""
+    failure: Callable[[Turn], Json]
+    """Body of an answer with an error status."""
+    error_event: Callable[[Turn], bytes]
+    """An error inside the stream."""
+    garbage: bytes
+    """A piece that cannot be read."""
+    kind: str = "text/event-stream"
+
+
 @dataclass
 class Exchange:
     """A request for an answer, and how it went; what tests assert on."""
 
     body: Json
     headers: dict[str, str]
+    wire: "Wire"
     events: int = 0
     """Sent so far."""
     outcome: Literal["", "whole", "fault", "left"] = ""
@@ -96,7 +118,9 @@ class Exchange:
 class OpenAIServer:
     """The server in a thread of its own; a context manager."""
 
-    def __init__(self, *, port: int = 0, models: Sequence[str] = ("scripted",)) -> None:
+    def __init__(self, *, port: int = 0, models: Sequence[str] = ("scripted",), further: Sequence[Wire] = ()) -> None:
+        """`further` are wires that it speaks beside OpenAI's chat."""
+        self._wires = (CHAT, *further)
         self.models = tuple(models)
         self.owner = "llamacpp"
         """Whom it names as the owner of its models: this one costs nothing, a gateway names others."""
@@ -189,8 +213,9 @@ class OpenAIServer:
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             method, path, headers, body = await read_request(reader)
-            if (method, path) == ("POST", "/v1/chat/completions"):
-                await self._exchange(Exchange(body, headers), reader, writer)
+            wire = next((wire for wire in self._wires if re.fullmatch(wire.path, path)), None)
+            if method == "POST" and wire is not None:
+                await self._exchange(Exchange(body, headers, wire), reader, writer)
             elif (method, path) == ("GET", "/v1/models"):
                 cards = [{"id": name, "object": "model", "created": 0, "owned_by": self.owner} for name in self.models]
                 write_json(writer, 200, {"object": "list", "data": cards})
@@ -240,15 +265,16 @@ class OpenAIServer:
         """Send the turn; False if it ended in the scripted fault."""
         if turn.hold:
             await self._released.wait()
+        wire = exchange.wire
         if turn.status != 200:
-            write_json(writer, turn.status, {"error": error_object(turn)}, retry_after=turn.retry_after)
+            write_json(writer, turn.status, wire.failure(turn), retry_after=turn.retry_after)
             await writer.drain()
             return False
-        if not exchange.body.get("stream"):
-            write_json(writer, 200, whole_answer(turn, exchange.body))
+        if wire.whole is not None and not exchange.body.get("stream"):
+            write_json(writer, 200, wire.whole(turn, exchange.body))
             await writer.drain()
             return True
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nTransfer-Encoding: chunked\r\n" % wire.kind.encode())
         writer.write(b"Connection: close\r\n\r\n")
         async for data in self._paced(turn, exchange):
             writer.write(b"%x\r\n%b\r\n" % (len(data), data))
@@ -265,14 +291,15 @@ class OpenAIServer:
         """The events of a turn at its pace, with its faults."""
         loop = asyncio.get_running_loop()
         start = loop.time()
-        for number, data in enumerate(events(turn, exchange.body)):
+        wire = exchange.wire
+        for number, data in enumerate(wire.events(turn, exchange.body)):
             if number == turn.cut_after:
                 return
             if number == turn.error_after:
-                yield b"data: %b\n\n" % json.dumps({"error": error_object(turn)}).encode()
+                yield wire.error_event(turn)
                 return
             if number == turn.garbage_after:
-                yield b'data: {"choices": [{"delta": {"content": oops\n\n'
+                yield wire.garbage
             if number == turn.pause_after:
                 await self._released.wait()
             if turn.pace:
@@ -353,6 +380,17 @@ def whole_answer(turn: Turn, body: Mapping[str, Any]) -> Json:
 def error_object(turn: Turn) -> Json:
     """What the body of a failure says."""
     return turn.error if isinstance(turn.error, dict) else {"message": turn.error, "type": "scripted"}
+
+
+CHAT = Wire(
+    path="/v1/chat/completions",
+    events=events,
+    whole=whole_answer,
+    failure=lambda turn: {"error": error_object(turn)},
+    error_event=lambda turn: b"data: %b\n\n" % json.dumps({"error": error_object(turn)}).encode(),
+    garbage=b'data: {"choices": [{"delta": {"content": oops\n\n',
+)
+"""OpenAI's chat language."""
 
 
 def finish_reason(turn: Turn) -> str:

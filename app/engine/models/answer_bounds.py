@@ -4,14 +4,17 @@ httpx is passed in, as it takes a tenth of a second to import.
 """
 
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from oi_tui.app.engine.core.http_session import REDIRECTS
 from oi_tui.app.engine.core.offline import HINT, is_offline, is_this_machine
-from oi_tui.app.engine.models.failures import BoundBroken
+from oi_tui.app.engine.models.event_stream import EventStream
+from oi_tui.app.engine.models.failures import BoundBroken, RefusedStatus, ReportedError
+from oi_tui.app.engine.models.wire import decode_json, error_body, error_in
 
 if TYPE_CHECKING:
     import httpx
@@ -40,23 +43,35 @@ PACKED = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate":
 UNPACKED = (b"content-encoding", b"content-length")
 """Headers that no longer apply to the decompressed content."""
 
-asking: ContextVar[bool] = ContextVar("asking", default=False)
-"""Whether what is sent is a request to a model: a download may be larger, and come from elsewhere."""
+
+@dataclass(kw_only=True)
+class SentRequest:
+    """A request to a model that LiteLLM sends for us, and what it does not tell of the answer."""
+
+    timeouts: Mapping[str, float | None]
+    """As httpx names them; LiteLLM leaves them out for some providers."""
+    gemini_ended: bool | None = None
+    """Whether Gemini gave a reason for the end; LiteLLM makes one up. None where another wire is spoken."""
+
+
+asking: ContextVar[SentRequest | None] = ContextVar("asking", default=None)
+"""None where what is sent is no request to a model: a download may be larger, and come from elsewhere."""
 
 SendRequest = Callable[[Any, "httpx.Request"], Awaitable["httpx.Response"]]
 
 
 def hold_to_bounds(send: SendRequest, library: Any) -> SendRequest:
     """The `handle_async_request` of a transport, held to these bounds while `asking`; BoundBroken where a server goes
-    beyond them. `library` is httpx."""
+    beyond them, RefusedStatus where it answers with an error, in its own words. `library` is httpx."""
     make_body = type("BoundedBody", (_BoundedStream, library.AsyncByteStream), {})
 
     async def send_bounded(transport: Any, request: "httpx.Request") -> "httpx.Response":
         if is_offline() and not is_this_machine(request.url.host):
             raise BoundBroken("is not on this machine, and oi-tui is offline", hint=HINT)
-        if not asking.get():
+        if (sent := asking.get()) is None:
             return await send(transport, request)
         request.headers["Accept-Encoding"] = "identity"
+        request.extensions = {**request.extensions, "timeout": dict(sent.timeouts)}
         response = await send(transport, request)
         try:
             if response.status_code in REDIRECTS and (location := response.headers.get("location")) is not None:
@@ -66,11 +81,15 @@ def hold_to_bounds(send: SendRequest, library: Any) -> SendRequest:
                 kind=response.headers.get("content-type", ""),
                 is_error=response.status_code >= 400,
             )
+            body = make_body(response.stream, bounds, sent)
+            if response.status_code >= 400:
+                said = error_body(b"".join([piece async for piece in body]))
+                raise RefusedStatus(response.status_code, said, response.headers.get("retry-after", ""))
             headers = [(name, value) for name, value in response.headers.raw if name.lower() not in UNPACKED]
             bounded: httpx.Response = library.Response(
                 response.status_code,
                 headers=headers,
-                stream=make_body(response.stream, bounds),
+                stream=body,
                 request=request,
                 extensions=response.extensions,
             )
@@ -83,18 +102,43 @@ def hold_to_bounds(send: SendRequest, library: Any) -> SendRequest:
 
 
 class _BoundedStream:
-    """The body of one response, unpacked and within its bounds."""
+    """The body of one response, unpacked and within its bounds. Its events are read along: LiteLLM skips what it
+    cannot read, and loses some of what servers report."""
 
-    def __init__(self, body: "httpx.AsyncByteStream", bounds: "BodyBounds") -> None:
+    def __init__(self, body: "httpx.AsyncByteStream", bounds: "BodyBounds", sent: SentRequest) -> None:
         self._body = body
         self._bounds = bounds
+        self._sent = sent
+        self._events = EventStream()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for packed in self._body:
             for piece in self._bounds.unpack(packed):
+                if self._bounds.has_events:
+                    for data in self._events.feed(piece):
+                        try:
+                            self._read_along(data)
+                        except Exception:
+                            yield piece[: max(0, piece.find(data.partition(b"\n")[0]))]  # what came before it is kept
+                            raise
                 yield piece
             if self._bounds.is_full:
                 return
+
+    def _read_along(self, data: bytes) -> None:
+        """ReportedError for an event that is an error, UnreadableAnswer for one that is broken."""
+        if not data.lstrip().startswith(b"{"):
+            return
+        event = decode_json(data, dict[str, Any])
+        candidates = event.get("candidates")
+        if isinstance(candidates, list) or "promptFeedback" in event or "usageMetadata" in event:
+            given = any(isinstance(one, dict) and one.get("finishReason") for one in candidates or ())
+            self._sent.gemini_ended = self._sent.gemini_ended or given or "promptFeedback" in event
+        if event.get("error") or event.get("type") == "error":
+            raise ReportedError(error_in(event))
+        response = event.get("response")
+        if event.get("type") == "response.failed" and isinstance(response, dict):
+            raise ReportedError(error_in(response))
 
     async def aclose(self) -> None:
         await self._body.aclose()
@@ -128,6 +172,7 @@ class BodyBounds:
             raise BoundBroken(f"packed its answer in a way that was not asked for ({packing[:20]})")
         self._unpacker = zlib.decompressobj(PACKED[packing]) if packing in PACKED else None
         self._is_error = is_error
+        self.has_events = kind.startswith("text/event-stream") and not is_error
         self.is_full = False
         """Nothing more is wanted of this error."""
         self._ends = (b"\n\n", b"\r\n\r\n", b"\r\r") if kind.startswith("text/event-stream") else (b"\n",)

@@ -41,7 +41,10 @@ _PREFIXES = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout): |\w+E
 _NO_KEY = re.compile(r"missing credentials|api_key client option must be set|no api[ _]key", re.I)
 _WRONG_KEY = re.compile(r"api key not valid|(incorrect|invalid) api[ _-]key", re.I)
 _NO_MODEL = re.compile(r"model\b.{0,80}(not found|not exist|unknown)|(invalid|unknown|no such) model", re.I)
-_NO_MONEY = re.compile(r"insufficient_quota|exceeded your current quota|insufficient (balance|credits)", re.I)
+_NO_MONEY = re.compile(r"insufficient_quota|insufficient (balance|credits)|credit balance is too low", re.I)
+_QUOTA = re.compile(r"exceeded your current quota", re.I)
+"""OpenAI's words for an account without money, and Gemini's for too many requests, which says how long to wait."""
+_OTHER_WIRES = ("anthropic", "gemini", "ollama")
 
 MESSAGE_LIMIT = 20_000
 """Characters of what a server said that are looked through."""
@@ -181,8 +184,12 @@ def cut_off_error(asked: ModelEndpoint, details: str = "") -> ModelError:
 def bad_reply(asked: ModelEndpoint, details: str = "") -> ModelError:
     """The server speaks something else."""
     title = f"{_capital(asked.server)} answered with something that cannot be read."
-    hint = "Check that the address is that of an OpenAI-compatible API; it usually ends in /v1." if asked.url else ""
-    return ModelError("bad_reply", title, hint=hint or "Send the message again.", details=details)
+    hint = "Send the message again."
+    if asked.url and asked.provider in _OTHER_WIRES:
+        hint = f"Check that the address is that of {provider_title(asked.provider)}'s API."
+    elif asked.url:
+        hint = "Check that the address is that of an OpenAI-compatible API; it usually ends in /v1."
+    return ModelError("bad_reply", title, hint=hint, details=details)
 
 
 def refusal_error(asked: ModelEndpoint, details: str = "") -> ModelError:
@@ -221,10 +228,12 @@ def _from_status(
     match status:
         case 402:
             return RequestFailure(error=_no_money(asked, details))
-        case 429 if _NO_MONEY.search(said):
+        case 400 | 429 if _NO_MONEY.search(said):
             return RequestFailure(error=_no_money(asked, details))
         case 429:
             wait = _retry_after(chain)
+            if wait is None and _QUOTA.search(said):
+                return RequestFailure(error=_no_money(asked, details))
             hint = "Retry in a moment." if wait is None else f"Retry in {max(1, wait):.0f} s."
             error = ModelError("rate_limited", f"Rate limit reached at {asked.host}.", hint=hint, details=details)
             error.wait = wait or 0.0
@@ -260,7 +269,7 @@ def _from_words(
     chain: Sequence[BaseException], said: str, details: str, asked: ModelEndpoint, started: bool
 ) -> RequestFailure:
     """An error inside the stream, or one that LiteLLM raised by itself."""
-    if _NO_MONEY.search(said):
+    if _NO_MONEY.search(said) or _QUOTA.search(said):
         return RequestFailure(error=_no_money(asked, details))
     codes = [getattr(link, "status_code", None) for link in chain]
     status = next((code for code in codes if isinstance(code, int)), 0)
@@ -298,7 +307,8 @@ def _unknown_model(asked: ModelEndpoint, details: str) -> ModelError:
         hint = f"`ollama pull {asked.model.partition('/')[2]}` gets it; /model lists what is there."
         return ModelError("unknown_model", title, hint=hint, details=details)
     hint = "Check the name with /model"
-    hint += ", and the address: it usually ends in /v1." if asked.url else "; not every key may use every model."
+    address = ", and the address." if asked.provider in _OTHER_WIRES else ", and the address: it usually ends in /v1."
+    hint += address if asked.url else "; not every key may use every model."
     return ModelError("unknown_model", title, hint=hint, details=details)
 
 
@@ -358,11 +368,12 @@ def _server_message(chain: Sequence[BaseException]) -> str:
 
 
 def _retry_after(chain: Sequence[BaseException]) -> float | None:
-    """Seconds that the server asks for: a number or a date, in whichever link holds the headers."""
+    """Seconds that the server asks for: a number or a date, in whichever link holds the headers or says it."""
     for link in chain:
+        body = getattr(link, "body", None)
         response = getattr(link, "response", None)
         held = (getattr(response, "headers", None), getattr(link, "litellm_response_headers", None))
-        for headers in (*held, getattr(link, "headers", None)):
+        for headers in (*held, getattr(link, "headers", None), body if isinstance(body, Mapping) else None):
             value = headers.get("retry-after") if headers else None
             if value and (seconds := _seconds(value)) is not None:
                 return seconds

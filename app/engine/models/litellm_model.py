@@ -20,7 +20,7 @@ from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, TextDelta, Tho
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelExtra
 from oi_tui.app.engine.models import messages
-from oi_tui.app.engine.models.answer_bounds import asking, hold_to_bounds
+from oi_tui.app.engine.models.answer_bounds import SentRequest, asking, hold_to_bounds
 from oi_tui.app.engine.models.facts import Facts
 from oi_tui.app.engine.models.failures import bad_reply, cut_off_error, refusal_error
 from oi_tui.app.engine.models.litellm_facts import listed_price, look_up
@@ -106,19 +106,21 @@ class _LiteLLMAttempt(Attempt):
         litellm = load()
         import httpx  # comes with LiteLLM, and costs 0.1 s without it
 
-        timeout = self._facts.asked.timeout
-        limits = httpx.Timeout(timeout, connect=min(CONNECT_TIMEOUT, timeout))
+        silence = self._facts.asked.timeout
+        limits = httpx.Timeout(silence, connect=min(CONNECT_TIMEOUT, silence))
+        sent = SentRequest(timeouts=limits.as_dict())
         self._await_content()
-        token = asking.set(True)
-        try:
+        with _sending(sent):
             stream = await self._in_time(litellm.acompletion(**self._call, timeout=limits))
-        finally:
-            asking.reset(token)
         if stream is None:  # LiteLLM's way to say that the server answered 422 twice
             raise refusal_error(self._facts.asked)
         reason, usage = "", None
         async with aclosing(stream):
-            while (chunk := await self._in_time(anext(stream, None))) is not None:
+            while True:
+                with _sending(sent):  # Gemini's is sent with the first step only
+                    chunk = await self._in_time(anext(stream, None))
+                if chunk is None:
+                    break
                 usage = getattr(chunk, "usage", None) or usage
                 if not chunk.choices:
                     continue
@@ -127,7 +129,7 @@ class _LiteLLMAttempt(Attempt):
                     self._await_content()
                 for delta in self._read(chunk.choices[0].delta):
                     yield delta
-            whole = _is_complete(stream)
+            whole = _is_complete(stream) if sent.gemini_ended is None else sent.gemini_ended
             estimated = not any(getattr(chunk, "usage", None) for chunk in stream.chunks)
         if not whole:
             raise cut_off_error(self._facts.asked) if self.started else bad_reply(self._facts.asked)
@@ -152,6 +154,16 @@ class _LiteLLMAttempt(Attempt):
             yield piece
 
 
+@contextmanager
+def _sending(sent: SentRequest) -> Iterator[None]:
+    """Whatever is sent meanwhile is this request. Not across a `yield` to others, who have a context of their own."""
+    token = asking.set(sent)
+    try:
+        yield
+    finally:
+        asking.reset(token)
+
+
 _LOADING = threading.Lock()
 
 
@@ -166,6 +178,7 @@ def load() -> Any:
         hint = "Install oi-tui again."
         raise ModelError("other", "The library LiteLLM cannot be loaded.", hint=hint, details=str(error)) from error
     litellm.suppress_debug_info = True  # it prints to the terminal on errors
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings")  # of OpenAI's responses, to the terminal
     litellm.drop_params = True  # a model without a temperature ignores ours
     return litellm
 
@@ -244,9 +257,11 @@ def _has_content(delta: Any) -> bool:
 def _counts(usage: Any) -> TokenCounts:
     cost = getattr(usage, "cost", None)
     thought = getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
+    cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
     return TokenCounts(
         input_tokens=usage.prompt_tokens or 0,
         output_tokens=usage.completion_tokens or 0,
+        cached=cached if isinstance(cached, int) else 0,
         reasoning=thought if isinstance(thought, int) else 0,
         cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
     )

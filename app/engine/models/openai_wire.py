@@ -5,7 +5,7 @@ providers.py says that it takes.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -82,8 +82,7 @@ def chat_body(
         _add_thoughts(spoken, thoughts)
     if provider.is_strict:
         body["messages"] = [_present(message) for message in spoken if _says_something(message)]
-    if provider.short_ids:
-        _shorten_ids(body["messages"])
+    _shorten_ids(body["messages"], _nine_letters if provider.short_ids else _forty_letters)
     return body
 
 
@@ -130,18 +129,25 @@ def _says_something(message: JsonObject) -> bool:
     return message["role"] != "assistant" or bool(message.get("content") or message.get("tool_calls"))
 
 
-def _shorten_ids(spoken: Iterable[JsonObject]) -> None:
+def _shorten_ids(spoken: Iterable[JsonObject], shorten: Callable[[str], str]) -> None:
     for message in spoken:
         for call in message.get("tool_calls") or ():
-            call["id"] = _short_id(call["id"])
+            call["id"] = shorten(call["id"])
         if "tool_call_id" in message:
-            message["tool_call_id"] = _short_id(message["tool_call_id"])
+            message["tool_call_id"] = shorten(message["tool_call_id"])
 
 
-def _short_id(name: str) -> str:
-    if len(name) == 9 and name.isascii() and name.isalnum():
-        return name
-    return hashlib.sha256(name.encode()).hexdigest()[:9]
+def _nine_letters(name: str) -> str:
+    return name if len(name) == 9 and name.isascii() and name.isalnum() else _digest(name)[:9]
+
+
+def _forty_letters(name: str) -> str:
+    """OpenAI takes no more; a call that Gemini made has its signature in its id."""
+    return name if len(name) <= 40 else _digest(name)[:40]
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def read_event(data: bytes) -> AnswerPiece:

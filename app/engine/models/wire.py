@@ -90,7 +90,16 @@ def error_in(found: Mapping[str, Any]) -> Mapping[str, Any]:
         message = f"{message}: {metadata['raw']}"  # the server behind a gateway
     code = inner.get("code")
     code = int(code) if isinstance(code, str) and code.isdecimal() and len(code) == 3 else code
-    return {"message": message, "code": code, "type": inner.get("type")}
+    return {"message": message, "code": code, "type": inner.get("type"), **_delay(inner.get("details"))}
+
+
+def _delay(details: Any) -> dict[str, str]:
+    """The `retry-after` of a server that says it in the body, as Google's do."""
+    for one in details if isinstance(details, list) else ():
+        delay = one.get("retryDelay") if isinstance(one, dict) else None
+        if isinstance(delay, str) and delay.endswith("s"):
+            return {"retry-after": delay[:-1]}
+    return {}
 
 
 def estimate_counts(request: ChatRequest, written: int) -> TokenCounts:
