@@ -354,6 +354,7 @@ class FakeModels:
         self.fails = fails
         self.opened: list[tuple[str, str | None, str | None]] = []
         self.kept, self.closed, self.fallback = list[tuple[str, str, str]](), False, tuple[str, ...]()
+        self.find_aside, self.can_open = lambda: "fake/aside", lambda name: bool(name != "gone")
         self.obstacle: ModelError | None = None
         self.opening: asyncio.Event | None = None  # give it an event to hold up every opening until it is set
         self.fetching = asyncio.Event()  # set it to let a download end
@@ -369,9 +370,6 @@ class FakeModels:
             raise self.fails
         self.model.name = name
         return self.model
-
-    def can_open(self, name: str) -> bool:
-        return name != "gone"
 
     async def keep_key(self, name: str, api_base: str, key: str) -> str:
         self.kept.append((name, api_base, key))

@@ -343,12 +343,12 @@ async def test_another_model_summarises_where_one_is_named_and_its_failure_is_to
     async def fail() -> FakeModel:
         raise ModelError("unknown_model", "No such model.")
 
-    session.choices.summariser = open_other
+    session.choices.aside = open_other
     await say(session, "hello")
     await say(session, "hi")
     await play(session, session.dialogue.compact(""))
     assert [(block.text, block.model) for block in summaries(session)] == [("By the other.", "fake/other")]
-    session.choices.summariser = fail
+    session.choices.aside = fail
     await say(session, "more")
     await play(session, session.dialogue.compact(""))
     assert "No such model." in of(NoticeBlock, session.transcript.blocks)[-1].hint

@@ -72,8 +72,8 @@ class Compactor:
         self._emit(SummaryStarted(turns=turns))
         try:
             try:
-                if self._choices.summariser is not None:
-                    model = await self._halt.result(self._choices.summariser) or model
+                if self._choices.aside is not None:
+                    model = await self._halt.result(self._choices.aside) or model
                     self._halt.check()
                 text, name = await self._summary(model, text, groups, room or UNKNOWN_ROOM, focus), model.name
             except OiTuiError as error:

@@ -15,7 +15,7 @@ INSISTS = "The model continues until it says that the task is done or impossible
 INSISTS_NOT = "An answer without code ends the turn."
 
 
-Summariser = Callable[[], Coroutine[Any, Any, Model]]
+OpenModel = Callable[[], Coroutine[Any, Any, Model]]
 """OiTuiError if it cannot be had."""
 
 
@@ -34,8 +34,8 @@ class SessionChoices:
         self._api_base = ""
         self.complete = complete
         """Whether the loop insists until the model says that it has come to an end."""
-        self.summariser: Summariser | None = None
-        """Opens the model that was named for summaries; None where that is the model itself."""
+        self.aside: OpenModel | None = None
+        """Opens the model for requests beside the conversation; None where that is the model itself."""
         self._allowed: dict[str, int] = {}
         """Tokens that a model's server said it takes when it refused more, by the model's name."""
 

@@ -98,8 +98,8 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Hours for which the answer to the very same request is taken from a cache; 0 is no cache."""
     extra: ModelExtra = ModelExtra()
     """Table `[model.extra]`: further parameters of each request."""
-    summary: str = ""
-    """Model that summarises long conversations, as in `name`; "" is the one that answers."""
+    aside: tuple[str, ...] = ()
+    """Models for requests beside the conversation (titles, summaries): the cheapest is asked. None: the one in use."""
     titles: bool = True
     """Ask the model for a title of the session after the first turn (never a built-in one: it is slow)."""
 

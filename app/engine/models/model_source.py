@@ -35,6 +35,7 @@ from oi_tui.app.engine.models.price_table import has_litellm
 from oi_tui.app.engine.models.providers import find_lean, provider_of
 from oi_tui.app.engine.models.scripted import FAKE, ScriptedModel
 from oi_tui.app.engine.models.served_model import ServedModel
+from oi_tui.app.engine.models.typical_cost import typical_cost
 from oi_tui.app.engine.text.words import coarse_size
 
 EMBEDDED = "local/"
@@ -73,6 +74,10 @@ class Models:
     def fallback(self) -> tuple[str, ...]:
         """Names of the models that answer while the chosen one cannot."""
         return self._section.fallback
+
+    def find_aside(self) -> str:
+        """Name of the cheapest model for requests beside the conversation. Blocks for some milliseconds."""
+        return min(self._section.aside, key=lambda name: typical_cost(name, self._section))
 
     def is_embedded(self, name: str) -> bool:
         """Whether a model of this name runs here, and is therefore small."""

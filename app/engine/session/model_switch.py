@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -61,6 +60,10 @@ class ModelSource(Protocol):
     @property
     def fallback(self) -> tuple[str, ...]:
         """Names of the models that answer while the chosen one cannot."""
+        ...
+
+    def find_aside(self) -> str:
+        """Name of the cheapest model for requests beside the conversation. Blocks for some milliseconds."""
         ...
 
     def can_open(self, name: str) -> bool:
@@ -197,9 +200,9 @@ class ModelSwitch:
         self._finding: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._server_check = ServerCheck(session)
-        self._summarising: Model | None = None
-        if servers.asked.summary:
-            session.choices.summariser = partial(self._summariser, servers.asked.summary)
+        self._aside: Model | None = None
+        if servers.asked.aside:
+            session.choices.aside = self._open_aside
 
     @property
     def is_embedded(self) -> bool:
@@ -297,11 +300,11 @@ class ModelSwitch:
         self._server_check.begin(lambda: self._models.find_obstacle(verb.name, verb.api_base or "", verb.api_key))
         return ""
 
-    async def _summariser(self, name: str) -> Model:
-        """The model that summarises, opened when it is first needed; the one in use goes on as it is."""
-        if self._summarising is None:
-            self._summarising = await self._open_beside(name)
-        return self._summarising
+    async def _open_aside(self) -> Model:
+        """The model for requests beside the conversation, opened when it is first needed."""
+        if self._aside is None:
+            self._aside = await self._open_beside(await asyncio.to_thread(self._models.find_aside))
+        return self._aside
 
     async def _open_beside(self, name: str) -> Model:
         """Another model beside the one in use, which continues as it is."""

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import Block, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatMessage, ChatRequest, Model, TextDelta
-from oi_tui.app.engine.core.errors import ModelError, StoreError
+from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     CallStarted,
@@ -46,7 +46,7 @@ def entitle(session: Session, store: Store | None, text: str) -> None:
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     try:
         store.entitle(session.transcript.session_id, first[:LONGEST])
-    except StoreError as error:
+    except OiTuiError as error:
         session.report(error, "warning")
 
 
@@ -100,11 +100,13 @@ class Titles:
             return
         session_id = self._session.transcript.session_id
         try:
+            if self._session.choices.aside is not None:
+                model = await self._session.choices.aside()
             title = clean_title(await self._answer(model))
             if title:
                 self._store.entitle(session_id, title, by="model")
                 self._tell(SessionEdited(session=self._store.record(session_id)))
-        except (ModelError, StoreError) as error:
+        except OiTuiError as error:
             _log.info("the session keeps the title of its prompt: %s", error)
 
     async def _answer(self, model: Model) -> str:
