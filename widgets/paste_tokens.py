@@ -1,7 +1,8 @@
 """What was pasted and is shown as a few words: long texts, and pictures."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Protocol
 
 from oi_tui.app.engine.text.words import quantity
@@ -11,6 +12,7 @@ PASTE_BYTES = 2048
 """A paste of more becomes a token; the whole is sent."""
 
 _TOKEN = re.compile(r"\[paste #\d+: [\d,]+ lines?\]")
+_PICTURE = re.compile(r"\[picture #\d{1,4}: \d{1,6}×\d{1,6}\]")
 
 
 class Paster(Protocol):
@@ -58,11 +60,21 @@ class PasteTokens:
 
     def keep_picture(self, url: str, words: str) -> str:
         """The token of a picture."""
-        token = f"[picture #{len(self._pictures) + 1}: {words}]"
+        token = f"[picture #{next(number for number in count(1) if not self._is_taken(number))}: {words}]"
         self._pictures[token] = url
         return token
 
+    def bring_back(self, text: str, urls: Iterable[str]) -> None:
+        """The pictures of a text that was sent once, in the order of their tokens."""
+        self._pictures.update(zip(_PICTURE.findall(text), urls, strict=False))
+
     def pictures_of(self, text: str) -> tuple[str, ...]:
         """The pictures whose tokens are in this text, in its order."""
-        found = [token for token in self._pictures if token in text]
-        return tuple(self._pictures[token] for token in sorted(found, key=text.index))
+        return tuple(self._pictures[token] for token in _PICTURE.findall(text) if token in self._pictures)
+
+    def lost_pictures(self, text: str) -> tuple[str, ...]:
+        """The tokens in this text whose pictures are gone: it comes from another day."""
+        return tuple(token for token in _PICTURE.findall(text) if token not in self._pictures)
+
+    def _is_taken(self, number: int) -> bool:
+        return any(token.startswith(f"[picture #{number}:") for token in self._pictures)

@@ -7,6 +7,7 @@ from textual.widget import Widget
 
 from oi_tui.app.engine.core.blocks import Block, UserBlock
 from oi_tui.app.engine.core.verbs import FindModels, Fork, Submit
+from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
@@ -99,6 +100,8 @@ class Branching:
     def _write(self, prompt: UserBlock) -> None:
         """The prompt to edit, below the current draft."""
         area = self._place.screen.query_one(PromptArea)
+        pasted = [written for written in prompt.files if (file := attached_file(written)).picture and not file.name]
+        area.tokens.bring_back(prompt.text, pasted)
         if area.text.strip():
             area.add(prompt.text)
         else:

@@ -169,11 +169,16 @@ class PromptDesk:
 
     def _may_send(self, text: str) -> bool:
         """Whether all files are there, or the person knows that they are not."""
-        missing = find_mentions(text, self.folder).missing
-        if not missing or text == self._insisted:
+        missing, lost = find_mentions(text, self.folder).missing, self.area.tokens.lost_pictures(text)
+        if not (missing or lost) or text == self._insisted:
             self._insisted = ""
             return True
-        self._refuse(text, missing)
+        if missing:
+            self._refuse(text, missing)
+        else:
+            self._insisted = text
+            gone = "Paste the picture again. Enter sends the prompt without it."
+            self.tell(f"{lost[0]} was not kept. {gone}", failed=True, seconds=0)
         return False
 
     def _refuse(self, text: str, missing: Sequence[str]) -> None:

@@ -69,3 +69,8 @@ async def test_P4_a_picture_of_the_clipboard_goes_with_the_prompt_whose_token_it
         (tmp_path / "picture").write_bytes(b"none")
         await stage.pilot.press("ctrl+v")
         await stage.until(lambda: stage.told("The clipboard has a picture of a kind that cannot be sent."))
+        stage.prompt.fill("see [picture #9: 6×4]")
+        await stage.pilot.press("enter")
+        await stage.until(lambda: stage.told("[picture #9: 6×4] was not kept."))
+        await stage.pilot.press("enter")
+        assert narrow((await stage.engine.heard(2))[1], Submit).files == ()
