@@ -30,7 +30,7 @@ from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
 from oi_tui.app.engine.models.ollama_model import OllamaModel
-from oi_tui.app.engine.models.providers import find_lean
+from oi_tui.app.engine.models.providers import CHAT_PROVIDERS, find_lean
 from oi_tui.app.engine.models.served_model import ServedModel
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import of
@@ -186,6 +186,17 @@ async def test_L10_a_refused_connection_names_the_address(asked: Build, answer: 
         retries, _, error = await outcome(answer, asked(api_base=url))
     assert error is not None
     assert (retries, error.kind, error.title) == ("server unreachable", "unreachable", f"{url} cannot be reached.")
+
+
+@pytest.mark.parametrize(
+    ("wire", "name"), [(provider.speaks, f"{provider.name}/scripted") for provider in CHAT_PROVIDERS]
+)
+async def test_each_provider_that_we_ask_ourselves_answers_on_its_wire(
+    server: OpenAIServer, asked: Build, answer: Any, name: str
+) -> None:
+    server.script(hello())
+    assert await outcome(answer, asked(name=name)) == ("", "Hello there", None)
+    assert server.requests[0]["model"] == "scripted"
 
 
 @pytest.mark.parametrize("wire", ["gemini"])

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 from oi_tui.app.engine.core.settings import Settings, SettingsSection
+from oi_tui.app.engine.models.hosted import HOSTED, provider_title
+from oi_tui.app.engine.models.providers import CHAT_PROVIDERS
 from oi_tui.app.screens.key_help import HelpSection, help_sections, usual_tasks
 from oi_tui.app.subcommands.settings_schema import setting_docstrings
 
@@ -20,7 +22,7 @@ def guide_tables() -> dict[str, str]:
     made = {section.title.lower().replace(" ", "-"): _keys(section) for section in (*sections, usual_tasks())}
     everywhere = sections[0]
     made["everywhere"] = _keys(everywhere._replace(rows=tuple(row for row in everywhere.rows if row.keys)))
-    return made | {"commands": _commands(everywhere), "settings": _settings()}
+    return made | {"commands": _commands(everywhere), "settings": _settings(), "providers": _providers()}
 
 
 def with_tables(text: str) -> str:
@@ -67,6 +69,35 @@ def _settings() -> str:
             shown = "" if default in (None, "", {}) else f"`{_toml(default)}`"
             lines.append(f"| `{section}` | `{key}` | {shown} | {words.get((type(value).__name__, key), '')} |")
     return "\n".join(lines) + "\n"
+
+
+_LANGUAGES = {"openai": "OpenAI chat", "ollama": "Ollama", "anthropic": "Anthropic", "gemini": "Gemini"}
+_REAL_SERVERS = {"litellm_proxy": "test_litellm_proxy.py"}
+"""Providers whose own server runs in `make check-servers`, and the file in tests/servers that asks it."""
+
+
+def _providers() -> str:
+    """Who speaks to each provider, in which language, and what that was tried with. test_wires.py does what is said of
+    simulated servers, for each row."""
+    lines = ["| provider | asked by | language | tested with |", "|---|---|---|---|"]
+    for one in CHAT_PROVIDERS:
+        if (test := _REAL_SERVERS.get(one.name)) and not (GUIDE.parents[1] / "tests" / "servers" / test).exists():
+            raise FileNotFoundError(test)
+        tried = "simulated server; the real one on this machine" if test else "simulated server"
+        lines.append(f"| {_provider_cell(one.name)} | oi-tui | {_LANGUAGES[one.speaks]} | {tried} |")
+    lines.append("| built-in models, llama.cpp's server | oi-tui | OpenAI chat | the real one on this machine |")
+    for hosted in HOSTED:
+        if hosted.name not in {one.name for one in CHAT_PROVIDERS}:
+            language = _LANGUAGES[hosted.lists]
+            lines.append(f"| {_provider_cell(hosted.name)} | LiteLLM | {language} | simulated server |")
+    lines.append("| OpenAI's `responses/` models | LiteLLM | OpenAI responses | simulated server |")
+    lines.append("| all others | LiteLLM | their own | not tested |")
+    return "\n".join(lines) + "\n"
+
+
+def _provider_cell(name: str) -> str:
+    title = provider_title(name)
+    return f"`{name}/`" if title == name else f"{title}, `{name}/`"
 
 
 def _toml(value: object) -> str:
