@@ -92,6 +92,13 @@ async def test_P6_a_page_that_never_ends_is_left_at_its_time_limit(
         await draw_page(b"<script>while (true) {}</script>", os.environ)
 
 
+async def test_P6_a_page_that_takes_all_memory_is_ended(kernel: PageKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_picture, "MOST_MEMORY", 500_000_000)
+    greedy = b"<script>const taken = []; for (;;) taken.push(new Uint8Array(5e6).fill(1))</script>"
+    with pytest.raises(PageNotDrawn, match="GB of memory"):
+        await draw_page(greedy, os.environ)
+
+
 async def test_P7_a_page_that_code_shows_is_a_picture_for_a_model_that_sees(kernel: PageKernel) -> None:
     moving = RichOutput(data={"text/html": "<p>x</p><script>nope()</script>", "text/plain": "<Figure object>"})
     still = RichOutput(data={"text/html": "<h1>Sales</h1>", "text/plain": "<IPython.core.display.HTML object>"})

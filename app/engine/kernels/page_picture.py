@@ -10,12 +10,16 @@ import io
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 from oi_tui.app.engine.core.errors import KernelError, OiTuiError
 from oi_tui.app.engine.files.given_picture import GivenPicture, UnreadablePicture, read_picture
 from oi_tui.app.engine.files.paths import socket_dir
+from oi_tui.app.engine.kernels.processes import cancel_tasks
 from oi_tui.app.engine.sandbox.ladder import require_rung
 from oi_tui.app.engine.sandbox.places import program_places
 from oi_tui.app.engine.sandbox.profile import Limits, Profile, RungChoice
@@ -25,6 +29,10 @@ BROWSERS = ("chromium-headless-shell", "headless_shell", "chromium", "chromium-b
 
 PATIENCE = 20.0
 """Seconds of a page."""
+
+MOST_MEMORY, MEMORY_LOOK = 2_000_000_000, 0.2
+"""Bytes of all processes of the browser, and seconds between two looks: it reserves so much that a limit of the system
+would end it at once."""
 
 MOST_PICTURE, MOST_CONSOLE = 10_000_000, 20_000
 """Bytes that are read of a picture and of what the browser writes."""
@@ -123,10 +131,30 @@ async def _run(browser: str, profile: Profile, page: bytes, environ: Mapping[str
             process = await launch.start(cwd="/", stdin=pipe, stdout=pipe, stderr=pipe)
             await launch.prove()
             launch.release()
-            drawn, log = await process.communicate(page)
+            talking = asyncio.ensure_future(process.communicate(page))
+            watching = asyncio.ensure_future(_outgrow(launch.leader))
+            try:
+                await asyncio.wait({talking, watching}, return_when=asyncio.FIRST_COMPLETED)
+                if not talking.done():
+                    raise PageNotDrawn(f"The page took more than {MOST_MEMORY / 1e9:.0f} GB of memory.")
+                drawn, log = talking.result()
+            finally:
+                await cancel_tasks(talking, watching)
         return drawn, log.decode(errors="replace")
     finally:
         await launch.close()
+
+
+async def _outgrow(leader: int) -> None:
+    """Wait until the browser has taken too much memory."""
+    taken = 0
+    while taken < MOST_MEMORY:
+        await asyncio.sleep(MEMORY_LOOK)
+        taken = 0
+        with suppress(psutil.Error):  # it has ended, or is about to
+            for process in psutil.Process(leader).children(recursive=True):
+                with suppress(psutil.Error):
+                    taken += process.memory_info().rss
 
 
 def _read_drawn(drawn: bytes) -> GivenPicture | None:
