@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import AnyVerb, SetApproval, SetBudget, UseInstructions, UseModel
+from oi_tui.app.engine.core.verbs import AnyVerb, SetApproval, SetBudget, SetComplete, UseInstructions, UseModel
 from oi_tui.app.engine.files.own_instructions import own_instructions
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.settings_file import PROFILES, load_layers, profile_names, read_profile
@@ -36,14 +36,16 @@ def profile_change(name: str) -> ProfileChange:
     try:
         says = read_profile(folder, name)
         settings = load_layers(folder, environ=os.environ, profile=name).settings
-        verbs = dict(_live_verbs(settings, {f"{section}.{key}" for section, values in says.items() for key in values}))
+        before = load_layers(folder, environ=os.environ).settings
+        said = {f"{section}.{key}" for section, values in says.items() for key in values}
+        verbs = dict(_live_verbs(settings, said))
     except SettingsError as error:
         return ProfileChange(f"{error.title} {error.hint}".strip(), failed=True)
     words = f"profile {name}: {', '.join(verbs) or 'nothing changes now'}"
-    later = sorted(f"{section}.{key}" for section, values in says.items() for key in values)
-    later = [key for key in later if key not in _LIVE]
+    later = sorted(key for key in said - _LIVE if _value(settings, key) != _value(before, key))
     if later:
-        words += f" · from the next start with --profile {name}: {', '.join(later)}"
+        more = f" and {len(later) - _NAMED} more" if len(later) > _NAMED else ""
+        words += f" · from the next start with --profile {name}: {', '.join(later[:_NAMED])}{more}"
     return ProfileChange(words, tuple(verbs.values()), bool(later))
 
 
@@ -52,9 +54,17 @@ _APPROVAL = {"loop.approve", "policy.auto_run", "policy.safe_mode", "policy.mode
 
 _LIVE = {
     *("model.name", "model.api_base", "instructions.text", "instructions.file"),
-    *("loop.approve", "loop.max_cost", "loop.max_tokens"),
+    *("loop.approve", "loop.complete", "loop.max_cost", "loop.max_tokens"),
 }
 """Keys that an open session can change."""
+
+_NAMED = 3
+"""Keys named in the message, which has three lines on a narrow screen; `oi-tui profile` lists all."""
+
+
+def _value(settings: Settings, key: str) -> object:
+    section, _, name = key.rpartition(".")
+    return getattr(getattr(settings, section), name)
 
 
 def _live_verbs(settings: Settings, said: Set[str]) -> Iterator[tuple[str, AnyVerb]]:
@@ -67,6 +77,8 @@ def _live_verbs(settings: Settings, said: Set[str]) -> Iterator[tuple[str, AnyVe
         yield "instructions", UseInstructions(text="\n\n".join(texts))
     if said & _APPROVAL:
         yield f"approval {loop.approve}", SetApproval(mode=loop.approve)
+    if "loop.complete" in said:
+        yield f"complete {'on' if loop.complete else 'off'}", SetComplete(on=loop.complete)
     if said & {"loop.max_cost", "loop.max_tokens"}:
         yield "budget", SetBudget(max_cost=loop.max_cost, max_tokens=loop.max_tokens)
 
@@ -86,4 +98,9 @@ def _section_in_words(section: str, values: Mapping[str, Any]) -> str:
         case "instructions":
             return "instructions"
         case _:
-            return ", ".join(f"{key} {str(value)[:40]}" for key, value in values.items())
+            return ", ".join(f"{key} {_in_toml(value)}" for key, value in values.items())
+
+
+def _in_toml(value: object) -> str:
+    """The value as it is in the file, as far as a line has room."""
+    return str(value).lower() if isinstance(value, bool) else str(value)[:40]

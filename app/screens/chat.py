@@ -244,12 +244,12 @@ class ChatScreen(Screen[None]):
             hint = ""  # it shows its own keys
         elif self.bridge.stopped:
             hint = "f5 starts the engine"
+        elif not self.bridge.busy and self.bridge.transcript.ended == "paused" and not self.query_one(PromptArea).text:
+            hint = "paused · enter continues"
         elif self._queued and not self.query_one(PromptArea).text:
             hint = f"{self._queued} queued · ↑ edit · ctrl+x drop"
         elif self.bridge.busy:
             hint = "enter steer · alt+q queue" if self.query_one(PromptArea).text else "enter steers · esc stops"
-        elif self.bridge.transcript.ended == "paused" and not self.query_one(PromptArea).text:
-            hint = "paused · enter continues"
         elif self.query_one(PromptArea).text:
             hint = "ctrl+j new line"
         self.query_one(Composer).hint = hint

@@ -14,7 +14,16 @@ from oi_tui.app.commands.registry import APPROVAL_HELP, Command, WrongArgument, 
 from oi_tui.app.commands.typed import SlashLine, interpret, needs_body
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import AnyVerb, SetApproval, Submit, Withdraw
+from oi_tui.app.engine.core.verbs import (
+    AnyVerb,
+    FindInstructions,
+    FindKernels,
+    FindModels,
+    ReadContext,
+    SetApproval,
+    Submit,
+    Withdraw,
+)
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
@@ -23,6 +32,9 @@ from oi_tui.widgets.composer import Composer, PromptArea
 
 GOODBYES = ("exit", "quit", "exit()", "quit()")
 """What ends other consoles: alone in the prompt it is no prompt."""
+
+_QUIET = FindInstructions | FindKernels | FindModels | ReadContext | SetApproval
+"""What the session says nothing of: another view shows the answer, or the line above the prompt."""
 
 NOTE = 3.0
 """Seconds a passing message stays."""
@@ -89,8 +101,8 @@ class PromptDesk:
         self.tell(failed or f"Copied {quantity(len(text), 'character')}.", failed=bool(failed))
 
     async def take(self, text: str, *, wait: bool = False) -> bool:
-        """Do what the text asks for; whether something was sent to the engine. A prompt reaches the model at its next
-        step, or after the turn if it shall `wait`."""
+        """Do what the text asks for; whether the session will show what comes of it. A prompt reaches the model at its
+        next step, or after the turn if it shall `wait`."""
         area = self.area
         if text.strip() in GOODBYES:
             self._offer_to_quit()
@@ -102,8 +114,7 @@ class PromptDesk:
             return False
         asked = interpret(text, self.folder)
         if isinstance(asked, SlashLine):
-            await self.run_command(asked)
-            return False
+            return await self.run_command(asked)
         if isinstance(asked, Submit) and not self._may_send(text):
             return False
         if isinstance(asked, Submit) and (pictures := area.tokens.pictures_of(text)):
@@ -114,19 +125,20 @@ class PromptDesk:
         self._bridge.send(asked)
         return True
 
-    async def run_command(self, typed: SlashLine) -> None:
-        """Do what a slash command says; one that cannot be followed stays in the prompt."""
+    async def run_command(self, typed: SlashLine) -> bool:
+        """Do what a slash command says; one that cannot be followed stays in the prompt. Whether the session will show
+        an answer, rather than another view."""
         row = slash_command(typed.name)
         try:
             if row is None:
                 raise WrongArgument(_unknown(typed.name))
             if not typed.argument and row.choices():
                 await self._screen.run_action(f"app.palette({row.id!r})")
-                return
+                return False
             verb = _verb_of(row, typed.argument)
         except WrongArgument as wrong:
             self.tell(str(wrong), failed=True, seconds=0)
-            return
+            return False
         if self.area.text.startswith("/"):
             self.area.accept()
         if isinstance(verb, SetApproval):
@@ -135,6 +147,7 @@ class PromptDesk:
             self._bridge.send(verb)
         else:
             await self._screen.run_action(row.action.replace("ARGUMENT", repr(typed.argument)))
+        return not isinstance(verb, _QUIET | None)
 
     def begin_with(self, text: str, missing: Sequence[str]) -> None:
         """A prompt of the command line that mentions files which are missing: it waits for the person."""

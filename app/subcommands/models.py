@@ -51,7 +51,10 @@ def models_list(provider: str, as_json: bool) -> None:
     for found in lists:
         if found.trouble:
             kept = f" Its list of {age_in_words(time.time() - found.fetched)} is shown." if found.fetched else ""
-            echo(safe_text(f"✗ {found.title} {found.trouble}.{kept}"), err=True)
+            title = f"The server {found.title}" if found.title.startswith("on port") else found.title
+            echo(safe_text(f"✗ {title} {found.trouble}.{kept}"), err=True)
+    if not (lists or as_json):
+        echo("No provider has a key, and no server answers.", err=True)
     if not (provider or as_json):
         echo("Built-in models: oi-tui models list --provider local. Keys: oi-tui auth set PROVIDER", err=True)
 

@@ -76,6 +76,9 @@ def _write(path: Path, settings: dict[str, dict[str, object]], source: str, *, o
     try:
         write_whole(path, (head + body).encode(), over=over)
     except FileExistsError as error:
-        raise SettingsError(f"There is a profile {path.stem!r} already.", hint="--replace, or --name NAME.") from error
+        raise SettingsError(
+            f"There is a profile {path.stem!r} already.",
+            hint="--replace overwrites it; --name NAME gives yours another name.",
+        ) from error
     except OSError as error:
         raise SettingsError(f"{path} cannot be written: {error.strerror}.") from error

@@ -47,7 +47,7 @@ def keep_secret(store: CredentialStore, name: str, secret: str, what: str, *, in
     if not in_file:
         question = f"{why}\nKeep the {what} in {store.path}, readable by you only?"
         if not sys.stdin.isatty():
-            hint = "Put it into a variable, or keep it in a file only you can read: --keep-in-file."
+            hint = "Put it into an environment variable, or keep it in a file only you can read: --keep-in-file."
             raise SettingsError(f"The {what} is not kept. {why}", hint=hint)
         if not confirm(question, err=True):
             raise SettingsError(f"The {what} is not kept.", hint="A variable works as well.")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from oi_tui.app.commands.profiles import profile_change, profiles_in_words
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.verbs import SetApproval, SetBudget, UseInstructions, UseModel
+from oi_tui.app.engine.core.verbs import SetApproval, SetBudget, SetComplete, UseInstructions, UseModel
 from oi_tui.app.engine.files.settings_file import load_layers
 from oi_tui.app.engine.formats.interpreter_profile import import_profile
 from oi_tui.app.engine.text.template import render_template
@@ -170,12 +170,12 @@ def test_L36_no_program_and_no_address_is_imported(oi_tui: Callable[..., tuple[i
 
 def test_L36_a_session_takes_of_a_profile_what_it_can_and_says_what_waits(config: Path) -> None:
     (config / "profiles" / "work.toml").write_text(
-        '[model]\nname = "ollama/big"\ntemperature = 0.5\n[loop]\napprove = "never"\nmax_cost = 1.0\n'
+        '[model]\nname = "ollama/big"\ntemperature = 0.5\n[loop]\napprove = "never"\nmax_cost = 1.0\ncomplete = true\n'
         '[instructions]\ntext = "Be brief."\n[sandbox]\nnetwork = "none"\n'
     )
     (config / "profiles" / "wrong.toml").write_text("[loop]\nmax_step = 3\n")
     assert profiles_in_words() == {
-        "work": "model ollama/big · approve never, max_cost 1.0 · instructions · network none",
+        "work": "model ollama/big · approve never, max_cost 1.0, complete true · instructions · network none",
         "wrong": f"{config / 'profiles' / 'wrong.toml'}: loop: unknown key `max_step`.",
     }
     change = profile_change("work")
@@ -183,11 +183,23 @@ def test_L36_a_session_takes_of_a_profile_what_it_can_and_says_what_waits(config
         UseModel(name="ollama/big"),
         UseInstructions(text="Be brief."),
         SetApproval(mode="never"),
+        SetComplete(on=True),
         SetBudget(max_cost=1.0, max_tokens=0),
     )
     assert change.words == (
-        "profile work: model ollama/big, instructions, approval never, budget"
-        " · from the next start with --profile work: model.temperature, sandbox.network"
+        "profile work: model ollama/big, instructions, approval never, complete on, budget"
+        " · from the next start with --profile work: model.temperature"
     )
     assert profile_change("nobody").words == "There is no profile 'nobody'. There are: work, wrong."
     assert profile_change("wrong").failed
+
+
+def test_L36_a_profile_of_open_interpreter_asks_in_an_open_session_as_it_does_at_the_start(config: Path) -> None:
+    keys = "top_p = 0.5\nseed = 1\nreasoning_effort = 'low'\nthinking_budget = 9"
+    (config / "profiles" / "oi.toml").write_text(
+        f'[policy]\nauto_run = true\nsafe_mode = "ask"\n[model.extra]\n{keys}\n[network]\noffline = false\n'
+    )
+    change = profile_change("oi")
+    assert change.verbs == (SetApproval(mode="ask"),)
+    assert "network.offline" not in change.words  # as it is already
+    assert "offline false" in profiles_in_words()["oi"]

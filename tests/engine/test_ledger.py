@@ -15,6 +15,7 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatMessage, ChatRequest, Model, TextDelta
 from oi_tui.app.engine.core.errors import ModelError, SettingsError, StoreError
+from oi_tui.app.engine.core.events import StepStarted, TurnEnded
 from oi_tui.app.engine.core.model_request import RequestRecord, Spending, TurnRecord, UsageRow
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, Settings
@@ -132,6 +133,17 @@ async def test_L33_a_session_counts_its_requests_and_turns_and_says_what_was_spe
     forked = accounting.meter(FakeModel("Hi.")).for_session("fork")
     await drain(forked)
     assert {row.key for row in ledger.rows("session")} == {"other", "s", "fork"}
+
+
+async def test_L33_a_turn_that_pauses_is_counted_when_it_ends(ledger: Ledger) -> None:
+    session = Session(kernels=FakeKernels(), settings=LoopSection())
+    accounting = Accounting(session, Configure(settings=Settings(), cwd="/"), ledger, "s")
+    ledger.note(RequestRecord(at=time.time(), session_id="s"))
+    for reason in ("paused", "done"):
+        accounting.follow(StepStarted(number=1))
+        accounting.follow(TurnEnded(reason=reason))
+    (row,) = ledger.rows("session")
+    assert (row.turns, row.turns_done) == (1, 1)
 
 
 async def drain(model: Model) -> None:

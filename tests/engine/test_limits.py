@@ -43,6 +43,10 @@ class Place:
                 self.waits.append(delay)
 
     @property
+    def hints(self) -> list[str]:
+        return [block.hint for block in self.session.transcript.blocks if isinstance(block, NoticeBlock)]
+
+    @property
     def notices(self) -> list[str]:
         return [block.title for block in self.session.transcript.blocks if isinstance(block, NoticeBlock)]
 
@@ -132,6 +136,7 @@ async def test_L11_a_model_without_a_price_is_not_asked_under_a_budget_of_the_se
     await place.session.run("Hello")
     assert place.ends == ["budget"]
     assert "so a budget of the settings does not allow it" in place.notices[0]
+    assert "/budget off" not in place.hints[0]  # it is about the session's own
 
 
 def test_L11_a_request_waits_until_the_last_minute_has_room(ledger: Ledger) -> None:

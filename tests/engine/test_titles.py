@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import AnswerUsage, Delta, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.events import AnyEvent, TurnEnded
 from oi_tui.app.engine.core.protocol import SessionEdited
+from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.session.titles import ASK, LONGEST, PROMPT, clean_title
-from oi_tui.app.engine.testing import FakeModel
+from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.session.titles import ASK, LONGEST, PROMPT, Titles, clean_title
+from oi_tui.app.engine.testing import FakeKernels, FakeModel
 from support.front import engine
 
 
@@ -63,6 +67,30 @@ async def test_a_model_that_fails_leaves_the_title_of_the_prompt(tmp_path: Path)
             await model.wait_for_requests(2)
     store = Store(tmp_path / "sessions.db")
     assert [record.title for record in store.sessions()] == ["weather?"]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("fails", "tells_price", "asked"), [(False, True, True), (True, True, False), (False, False, False)]
+)
+async def test_a_title_is_asked_only_after_a_turn_that_was_done_and_of_a_model_whose_price_the_budget_knows(
+    fails: bool, tells_price: bool, asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oi_tui.app.engine.session.titles.IDLE", 0.0)
+    model = FakeModel([ModelError("wrong_key", "no")] if fails else "It rains.", "Weather")
+    session, store = Session(kernels=FakeKernels(), settings=LoopSection(max_cost=1.0)), Store(tmp_path / "s.db")
+    session.choices.use_model(model)
+    asking = Titles(session, store, Redactor(), lambda: True, lambda _: None)
+
+    def follow(event: AnyEvent) -> None:
+        if isinstance(event, TurnEnded):
+            model.tells_price = tells_price
+        asking.follow(event)
+
+    session.emitter.observers = (follow,)
+    await session.run("weather?")
+    await asyncio.gather(*asking.close())
+    assert any(request.messages[0].text == ASK for request in model.requests) == asked
     store.close()
 
 

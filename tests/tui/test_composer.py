@@ -265,6 +265,7 @@ async def test_L30_a_turn_that_pauses_says_so_and_enter_continues_it(play: Play)
         await stage.pilot.press(*"/pause", "enter")
         assert await stage.engine.heard(1) == [Pause()]
         stage.engine.say(TurnEnded(reason="paused"))
+        stage.engine.reply(PromptsQueued(prompts=("and then",), steers=(True,)))
         await stage.settle()
         assert stage.app.chat.query_one(Composer).hint == "paused · enter continues"
         await stage.pilot.press("enter")

@@ -12,6 +12,7 @@ from oi_tui.app.engine.core.events import (
     CodeStarted,
     ExecutionFinished,
     ExecutionStarted,
+    NoticeAdded,
     ProseFinished,
     ProseGrew,
     ProseStarted,
@@ -256,6 +257,19 @@ async def test_a_click_in_the_timeline_leaves_the_keys_at_the_prompt_and_ctrl_f_
         await press(stage, "enter")
         assert stage.app.chat.parts.timeline.has_focus
         assert "n next" in str(bar.query_one("#search-count", Words).render())
+
+
+async def test_the_answer_to_a_command_is_seen_from_further_up_and_another_view_keeps_the_place(play: Play) -> None:
+    async with play() as stage:
+        stage.engine.say(*(NoticeAdded(block_id=f"n{at}", level="info", title=f"note {at}") for at in range(40)))
+        await stage.until(lambda: "note 39" in stage.seen)
+        await stage.pilot.press("tab", "home", "tab")
+        await stage.until(lambda: "note 0" in stage.seen)
+        for typed in ("/context", "/budget"):
+            assert "note 39" not in stage.seen
+            await stage.pilot.press(*typed, "enter")
+            await stage.settle()
+        await stage.until(lambda: "note 39" in stage.seen)
 
 
 async def test_the_hint_names_the_keys_for_the_block_at_the_cursor_and_cuts_no_words(play: Play) -> None:

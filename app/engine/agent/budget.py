@@ -89,7 +89,10 @@ class Budget:
         whose = f"the budget of {dollars(self.cost)}" if self.cost else "a budget of the settings"
         limit = f"so {whose} does not allow it."
         title = f"No request was sent: the price of {model} is not known, {limit}"
-        hint = "Set model.input_price and model.output_price (0 if it costs nothing), or say /budget off, then /retry."
+        change = (
+            "say /budget off, then /retry" if self.cost else "set no limits under [budget] and restart with oi-tui -c"
+        )
+        hint = f"Set model.input_price and model.output_price (0 if it costs nothing), or {change}."
         return BudgetNotice("error", title, hint)
 
     def notices(self, usage: Usage) -> list[BudgetNotice]:

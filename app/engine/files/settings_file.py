@@ -13,6 +13,7 @@ import msgspec
 
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.modes import requested_mode
 from oi_tui.app.engine.core.settings import PolicySection, Settings, SettingsSection
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
@@ -83,9 +84,10 @@ _UNASKED = ("auto", "unlessDestructive", "bypassPermissions")
 
 def _approval(policy: PolicySection) -> ApprovalMode | None:
     """What `approve` is where only the policy says something of it: the mildest that the policy allows."""
-    if policy.mode:
-        return "never" if policy.mode == "plan" else "auto" if policy.mode in _UNASKED else "ask"
-    return "auto" if policy.auto_run or (policy.safe_mode == "auto" and policy.auto_run is None) else None
+    if not policy.mode and policy.auto_run is None and policy.safe_mode == "off":
+        return None
+    mode = requested_mode(policy)
+    return "never" if mode == "plan" else "auto" if mode in _UNASKED else "ask"
 
 
 def is_profile_name(name: str) -> bool:

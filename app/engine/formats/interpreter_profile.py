@@ -100,10 +100,17 @@ def _parse(text: str) -> Mapping[str, Any]:
         _require_plain(yaml.parse(text, Loader=yaml.SafeLoader))
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
-        raise SettingsError(f"The profile is not valid YAML: {' '.join(str(error).split())}.") from error
+        raise SettingsError(f"The profile is not valid YAML: {_problem(error)}.") from error
     if not isinstance(value, Mapping):
         raise SettingsError("The profile has no keys.")
     return value
+
+
+def _problem(error: Exception) -> str:
+    """What is wrong and where, in one line."""
+    mark = getattr(error, "problem_mark", None)
+    words = str(getattr(error, "problem", None) or error)
+    return " ".join((f"line {mark.line + 1}: {words}" if mark else words).split())
 
 
 def _require_plain(events: Iterator[yaml.Event]) -> None:

@@ -51,6 +51,8 @@ class Accounting:
             case TurnStarted() | StepStarted() if self._begun is None:
                 self._begun = time.monotonic()
                 self._spent_before = self._session.transcript.usage.priced
+            case TurnEnded(reason="paused"):
+                self._begun = None  # the person continues it: until then it is neither done nor failed
             case TurnEnded() if self._begun is not None:
                 seconds, self._begun = time.monotonic() - self._begun, None
                 self._note(

@@ -55,7 +55,9 @@ class SpendingLimits:
         if not reached:
             return None
         title = f"Stopped before the next request: {reached[0].name} is spent, {reached[0].share}."
-        return BudgetNotice("warning", title, "Raise it in the settings under [budget], then /retry; see /usage.")
+        return BudgetNotice(
+            "warning", title, "Raise it under [budget] in the settings and restart with oi-tui -c; see /usage."
+        )
 
     def notices(self, provider: str, turn_cost: float) -> Iterator[BudgetNotice]:
         """What to say of the limits after an answer, each thing once."""

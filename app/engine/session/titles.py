@@ -73,7 +73,7 @@ class Titles:
     def follow(self, event: AnyEvent) -> None:
         """Ask a while after the first turn has come to its end, unless something is done before."""
         match event:
-            case TurnEnded() if self._asking is None and not self._closed:
+            case TurnEnded(reason="done") if self._asking is None and not self._closed:
                 prompts = sum(isinstance(block, UserBlock) for block in self._session.transcript.blocks)
                 if prompts == 1:
                     self._asking = asyncio.create_task(self._ask_later())
@@ -102,6 +102,8 @@ class Titles:
         try:
             if self._session.choices.aside is not None:
                 model = await self._session.choices.aside()
+            if self._session.budget.check_price(model.name, known=model.tells_price) is not None:
+                return
             title = clean_title(await self._answer(model))
             if title:
                 self._store.entitle(session_id, title, by="model")
