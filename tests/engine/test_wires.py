@@ -130,6 +130,11 @@ LASTING = {
     "reset in mid-stream": (hello(cut_after=2), "cut", "Hell"),
     "closed in mid-stream": (hello(cut_after=2, cut="close"), "cut", "Hell"),
     "ended in mid-stream": (hello(cut_after=2, cut="end"), "cut", "Hell"),
+    "ended behind a call": (
+        hello(chunk=40, calls=(Call(arguments=CODE),), cut_after=3, cut="end"),
+        "cut",
+        "Hello there",
+    ),
     "no reason for the end": (hello(finish_reason="none"), "cut", "Hello there"),
     "nothing at all": (hello(cut_after=0, cut="end"), "bad_reply", ""),
     "garbage first": (hello(garbage_after=0), "bad_reply", ""),
@@ -158,7 +163,8 @@ async def test_L10_what_will_not_pass_is_told_at_once_and_what_came_is_kept(
     if fault == "silence":
         assert error.title.endswith("sent nothing for 0.2 s.")
     if kind == "bad_reply":
-        assert ("/v1" in error.hint) == (wire in ("openai", "responses"))
+        assert ("/v1" in error.hint) == (not kept and wire in ("openai", "responses"))
+        assert ("address" in error.hint) == (not kept), "what could be read in part is at the right address"
 
 
 TOO_LONG = {
@@ -250,6 +256,35 @@ async def test_L22_an_event_without_an_end_is_not_gathered(asked: Build, answer:
         _, _, error = await outcome(answer, asked(api_base=there.url))
     assert error is not None
     assert error.title.endswith("sent more than 1 MB without an end.")
+
+
+@pytest.mark.parametrize("wire", ["anthropic"])
+async def test_L22_pings_are_no_part_of_an_answer(asked: Build, answer: Any) -> None:
+    async def alive() -> AsyncIterator[bytes]:
+        while True:
+            yield b'event: ping\ndata: {"type": "ping"}\n\n'
+            await asyncio.sleep(0.01)
+
+    async with raw_server(alive) as there:
+        _, _, error = await outcome(answer, asked(api_base=there.url, content_timeout=0.2))
+    assert error is not None
+    assert (error.kind, error.title) == ("timeout", f"{there.url} sent nothing of an answer for 0.2 s.")
+
+
+async def test_L23_impossible_usage_is_ignored(server: OpenAIServer, asked: Build, answer: Any) -> None:
+    server.script(hello(usage_details={"prompt_tokens": -1_000_000}), hello(usage_details={"prompt_tokens": 10**30}))
+    for _ in range(2):
+        told = of(AnswerUsage, await answer(asked()))
+        assert all(0 <= usage.input_tokens < 1000 for usage in told)
+
+
+@pytest.mark.parametrize("wire", [wire for wire in WIRE_MODELS if wire != "ollama"])
+async def test_tokens_that_the_provider_had_in_its_cache_are_counted(
+    server: OpenAIServer, asked: Build, answer: Any
+) -> None:
+    server.script(hello(usage_details={"prompt_tokens": 1000, "prompt_tokens_details": {"cached_tokens": 800}}))
+    (usage,) = of(AnswerUsage, await answer(asked()))
+    assert (usage.input_tokens, usage.cached_tokens) == (1000, 800)
 
 
 async def test_L23_a_redirect_to_another_origin_is_refused_and_named(asked: Build, answer: Any) -> None:

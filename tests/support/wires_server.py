@@ -68,7 +68,8 @@ def anthropic_events(turn: Turn, body: Json) -> Iterator[bytes]:
     """Anthropic's messages: blocks of thinking, of text and of calls, each with a start and an end."""
     counts = usage(turn, body)
     head = {"id": "msg_0", "type": "message", "role": "assistant", "content": [], "model": body["model"]}
-    read = {"input_tokens": counts["prompt_tokens"], "output_tokens": 1}
+    cached = _cached(counts)  # counted beside the others on this wire
+    read = {"input_tokens": counts["prompt_tokens"] - cached, "cache_read_input_tokens": cached, "output_tokens": 1}
     yield _named("message_start", message={**head, "stop_reason": None, "stop_sequence": None, "usage": read})
     index = 0
     if turn.reasoning or turn.signature:
@@ -101,6 +102,7 @@ def gemini_events(turn: Turn, body: Json) -> Iterator[bytes]:
     counts = usage(turn, {"messages": body["contents"]})
     told = {
         "promptTokenCount": counts["prompt_tokens"],
+        "cachedContentTokenCount": _cached(counts),
         "candidatesTokenCount": counts["completion_tokens"],
         "totalTokenCount": counts["total_tokens"],
     }
@@ -164,7 +166,8 @@ def response_events(turn: Turn, body: Json) -> Iterator[bytes]:
     if turn.finish_reason == "none":
         return
     incomplete = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(finish_reason(turn))
-    told = {"input_tokens": counts["prompt_tokens"], "output_tokens": counts["completion_tokens"]}
+    told: Json = {"input_tokens": counts["prompt_tokens"], "output_tokens": counts["completion_tokens"]}
+    told["input_tokens_details"] = {"cached_tokens": _cached(counts)}
     end = {
         **head,
         "status": "incomplete" if incomplete else "completed",
@@ -199,6 +202,10 @@ def _response_call(turn: Turn, call: Call, number: int, output: list[Json]) -> I
     output.append({**item, "arguments": call.arguments, "status": "completed"})
     yield _named("response.function_call_arguments.done", **place, arguments=call.arguments)
     yield _named("response.output_item.done", output_index=len(output) - 1, item=output[-1])
+
+
+def _cached(counts: Json) -> int:
+    return int(counts.get("prompt_tokens_details", {}).get("cached_tokens", 0))
 
 
 def _end(wire: str, turn: Turn) -> str:

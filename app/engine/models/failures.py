@@ -154,7 +154,7 @@ def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> Request
         hint = "Send the message again, or set a longer model.timeout."
         return RequestFailure(error=ModelError("timeout", title, hint=hint, details=details))
     if names & _UNREADABLE:
-        return RequestFailure(error=bad_reply(asked, details))
+        return RequestFailure(error=bad_reply(asked, details, started=started))
     if names & _BROKEN:
         return RequestFailure(error=cut_off_error(asked, details), passing=not started, why="connection lost")
     return _from_words(chain, said, details, asked, started)
@@ -181,11 +181,13 @@ def cut_off_error(asked: ModelEndpoint, details: str = "") -> ModelError:
     return ModelError("cut", title, hint="Try again, or ask it to continue.", details=details)
 
 
-def bad_reply(asked: ModelEndpoint, details: str = "") -> ModelError:
-    """The server speaks something else."""
+def bad_reply(asked: ModelEndpoint, details: str = "", *, started: bool = False) -> ModelError:
+    """The server speaks something else; `started` when a part of the answer could be read."""
     title = f"{_capital(asked.server)} answered with something that cannot be read."
     hint = "Send the message again."
-    if asked.url and asked.provider in _OTHER_WIRES:
+    if started:
+        hint = "What had arrived is kept. Send the message again, or choose another model."
+    elif asked.url and asked.provider in _OTHER_WIRES:
         hint = f"Check that the address is that of {provider_title(asked.provider)}'s API."
     elif asked.url:
         hint = "Check that the address is that of an OpenAI-compatible API; it usually ends in /v1."
@@ -370,11 +372,8 @@ def _server_message(chain: Sequence[BaseException]) -> str:
 def _retry_after(chain: Sequence[BaseException]) -> float | None:
     """Seconds that the server asks for: a number or a date, in whichever link holds the headers or says it."""
     for link in chain:
-        body = getattr(link, "body", None)
-        response = getattr(link, "response", None)
-        held = (getattr(response, "headers", None), getattr(link, "litellm_response_headers", None))
-        for headers in (*held, getattr(link, "headers", None), body if isinstance(body, Mapping) else None):
-            value = headers.get("retry-after") if headers else None
+        for said in (getattr(link, "headers", None), getattr(link, "body", None)):
+            value = said.get("retry-after") if isinstance(said, Mapping) else None
             if value and (seconds := _seconds(value)) is not None:
                 return seconds
     return None
