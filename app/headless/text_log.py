@@ -65,6 +65,7 @@ class TextLog:
                 self._grow(name, apply_carriage_returns(text))
             case OutputAdded():
                 self.say(plain_text(event.output))
+                self._new_line()
             case OutputTailMoved():
                 self._tails[event.name] = event.tail
             case OutputsCleared():
