@@ -84,6 +84,8 @@ class ActivityWatch:
         self._sent: float | None = None
         """When a prompt was sent that the engine has not acknowledged yet."""
         self.now = Activity(word=STARTING)
+        self._runs: set[str] = set()
+        """Blocks that run: one may have called another."""
 
     def say(self, word: str) -> None:
         """No event told of this; no time is shown."""
@@ -102,6 +104,16 @@ class ActivityWatch:
         if isinstance(event, TurnStarted | TurnEnded) or (isinstance(event, NoticeAdded) and event.level == "error"):
             self._sent = None
         word = activity(event, self.now.word, turn_open=turn_open)
+        match event:
+            case ExecutionStarted():
+                self._runs.add(event.block_id)
+            case ExecutionFinished():
+                self._runs.discard(event.block_id)
+                word = RUNNING if self._runs else word
+            case TurnStarted() | TurnEnded():
+                self._runs.clear()
+            case _:
+                pass
         if isinstance(event, RetryScheduled):
             self.now = Activity(word=word, since=self._clock(), due=self._clock() + event.delay)
         elif word != self.now.word or isinstance(event, StepStarted):

@@ -188,6 +188,8 @@ class Code:
         words: list[tuple[str, Style]] = []
         if block.author == "user":
             words.append(("typed by you", ink.dim))
+        if block.caller:
+            words.append(("called by code", ink.dim))
         if block.is_edited:
             words.append(("edited by you", ink.info))
         if block.allowance:

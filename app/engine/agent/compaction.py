@@ -117,36 +117,38 @@ class Compactor:
         obstacle = self._budget.check_limits(self._transcript.usage)
         if obstacle := obstacle or self._budget.check_price(model.name, known=model.tells_price):
             raise ModelError("budget", obstacle.title, hint=obstacle.hint)
-        answer = await self._halt.result(partial(self._read, model, request, longest))
+        answer = await self._halt.result(partial(read_aside, model, request, self._emit, longest))
         self._halt.check()
         text = safe_text((answer or "").rpartition("</think>")[2]).strip()
         if not text:
             raise ModelError("bad_reply", f"{model.name} gave an empty summary.")
         return text
 
-    async def _read(self, model: Model, request: ChatRequest, longest: int) -> str:
-        text = ""
-        async with aclosing(model.stream(request)) as deltas:
-            async for delta in deltas:
-                match delta:
-                    case TextDelta():
-                        text += delta.text
-                    case Retrying():
-                        self._emit(RetryScheduled(delay=delta.delay, why=delta.why, attempt=delta.attempt))
-                    case AnswerUsage():
-                        self._emit(
-                            UsageReported(
-                                input_tokens=delta.input_tokens,
-                                output_tokens=delta.output_tokens,
-                                cost=delta.cost,
-                                estimated=delta.estimated,
-                                thought_tokens=delta.thought_tokens,
-                                aside=True,
-                            )
+
+async def read_aside(model: Model, request: ChatRequest, emit: Emit, longest: int) -> str:
+    """The answer to a request beside the conversation, cut at so many characters; it is counted."""
+    text = ""
+    async with aclosing(model.stream(request)) as deltas:
+        async for delta in deltas:
+            match delta:
+                case TextDelta():
+                    text += delta.text
+                case Retrying():
+                    emit(RetryScheduled(delay=delta.delay, why=delta.why, attempt=delta.attempt))
+                case AnswerUsage():
+                    emit(
+                        UsageReported(
+                            input_tokens=delta.input_tokens,
+                            output_tokens=delta.output_tokens,
+                            cost=delta.cost,
+                            estimated=delta.estimated,
+                            thought_tokens=delta.thought_tokens,
+                            aside=True,
                         )
-                    case _:
-                        pass
-        return text if len(text) <= longest else f"{text[:longest]} …"
+                    )
+                case _:
+                    pass
+    return text if len(text) <= longest else f"{text[:longest]} …"
 
 
 def _as_text(group: MessageGroup) -> str:

@@ -162,7 +162,7 @@ def _call_tokens(call: ToolCall) -> int:
 
 def _group(block: Block) -> tuple[str, int | str]:
     match block:
-        case ProseBlock() | ThoughtBlock() | Action(author="assistant"):
+        case ProseBlock() | ThoughtBlock() | Action(author="assistant", caller=""):
             return ("step", block.step)
         case _:
             return ("single", block.id)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from oi_tui.app.engine.agent.kernel_calls import CallDesk, KernelCalls
 from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.endings import Cause, Ending
 from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
@@ -19,6 +20,7 @@ from oi_tui.app.engine.core.events import (
     NoticeAdded,
 )
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.kernel_call import KernelCall
 from oi_tui.app.engine.core.outcomes import ExecutionStatus, KernelState
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.kernels.base import InterruptMeans, Runner, RunResult, kernel_change
@@ -64,9 +66,10 @@ class Execution:
         can_ask: bool,
         clock: Callable[[], float],
         time_limit: float = 0.0,
+        calls: KernelCalls | None = None,
     ) -> None:
         """`emit` is given what happens, also what comes after the end of the run. After `time_limit` seconds it is
-        stopped, if that is not 0."""
+        stopped, if that is not 0. `calls` performs what the code calls; without it it can call nothing."""
         self.block = block
         self.runner = runner
         self.can_ask = can_ask
@@ -74,6 +77,7 @@ class Execution:
         self._clock = clock
         self._time_limit = time_limit
         self._emit = emit
+        self._calls = CallDesk(block, runner, calls, lambda: self.interrupt(force=not can_ask))
         self._input: InputRequested | None = None
         self._answered = False
         self._ending: Ending | None = None
@@ -134,11 +138,15 @@ class Execution:
             self._timer = loop.call_later(self._time_limit, self._reach_limit)
         try:
             result = await self.runner.run(self.block.source, self.block.id, self._take)
+        except BaseException:
+            self._calls.cancel()
+            raise
         finally:
             self._end_silence()
             if self._timer is not None:
                 self._timer.cancel()
         self._over.set()
+        await self._calls.close()
         self._close_input(cancelled=result.status != "ok")
         ending = self._ending if result.status == "interrupted" else None
         self._finish(result.status, self._clock() - begun, exit_code=result.exit_code, ending=ending)
@@ -175,6 +183,9 @@ class Execution:
     def _take(self, event: AnyEvent) -> None:
         """Pass on what the kernel says of the run, with what can be done about it."""
         match event:
+            case InputRequested(call=KernelCall() as call):
+                self._close_input(cancelled=False)
+                self._calls.take(call)
             case InputRequested():
                 self._close_input(cancelled=False)
                 if self.can_ask:
@@ -212,8 +223,8 @@ class Execution:
             self._silence = None
 
     def _reach_limit(self) -> None:
-        """Time is up, unless the run waits for the user: then it gets as much again."""
-        if self._input is not None and not self._answered:
+        """Time is up, unless the run waits for the user, or for what it called: then it gets as much again."""
+        if self._calls.is_busy or (self._input is not None and not self._answered):
             self._timer = asyncio.get_running_loop().call_later(self._time_limit, self._reach_limit)
         else:
             self._give_up("limit")

@@ -29,8 +29,8 @@ class HookCalls:
         self._transcript = transcript
         self._emit = emit
         self._tells_events = hooks.listens("event_happened")
-        self._acting = ""
-        """The block of the last `before_action`, "" after its `after_action`."""
+        self._acting: set[str] = set()
+        """Blocks between their `before_action` and `after_action`: one that runs may have called another."""
         self._reported: set[tuple[str, str]] = set()
         """Plugin and hook."""
 
@@ -46,10 +46,10 @@ class HookCalls:
             self._call("event_happened", event=event)
         match event:
             case ExecutionStarted() | RerunStarted():
-                self._acting = event.block_id
+                self._acting.add(event.block_id)
                 self._call("before_action", block=self._block_of(event))
-            case ExecutionFinished() | RerunFinished() if event.block_id == self._acting:  # else it never began
-                self._acting = ""
+            case ExecutionFinished() | RerunFinished() if event.block_id in self._acting:  # else it never began
+                self._acting.discard(event.block_id)
                 self._call("after_action", block=self._block_of(event))
             case _:
                 pass

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
+from oi_tui.app.engine.agent.ask_model import AskedModel
 from oi_tui.app.engine.agent.budget import Budget
 from oi_tui.app.engine.agent.decision_events import decision_event
 from oi_tui.app.engine.agent.decisions import Decisions
@@ -20,6 +21,7 @@ from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
+from oi_tui.app.engine.agent.kernel_calls import KernelCalls
 from oi_tui.app.engine.agent.page_pictures import draw_results
 from oi_tui.app.engine.agent.rerun import rebuild
 from oi_tui.app.engine.agent.run_hints import install_note, run_hints
@@ -127,7 +129,16 @@ class Session:
             instructions=self.instructions,
             ready=ready,
         )
-        self._execution: Execution | None = None
+        self._executions: list[Execution] = []
+        """What runs, behind what called it."""
+        self._calls = KernelCalls(
+            *(self._runners, self.decisions, self.emit, self._action, self._execute),
+            interrupt=lambda: self._interrupt(self._executions[1:], force=not can_ask),
+        )
+        asked = AskedModel(
+            *(self.transcript, self.choices, self.budget, self.plugins, self.instructions.redactor, self.emit, ready)
+        )
+        self._runners.tools.add_inner(asked.tool)
         self._proposed: Sequence[str] = ()
         """Actions of the last answer, in order; without those in a thought or a truncated block."""
 
@@ -185,6 +196,7 @@ class Session:
     def _begin(self) -> None:
         self.steering.begin_turn()
         self._halt.clear()
+        self._calls.take_stop()
         self.decisions.begin_turn()
         self._guard = RepeatGuard(self.settings.max_repeats)
 
@@ -210,6 +222,8 @@ class Session:
         block = self._action(block_id)
         self._guard.note_run(block)
         await self.decisions.note_end(block, ruling, whole=block.state == "ok")
+        if (stop := self._calls.take_stop()) is not None:
+            raise stop
         if failure is not None:
             raise TurnStopped("kernel_error", failure.title)
 
@@ -241,7 +255,7 @@ class Session:
         """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did."""
         self._begin()
         codes = [block for block in self.transcript.blocks if isinstance(block, CodeBlock)]
-        blocks = [block for block in codes if block.id in block_ids and block.duration is not None]
+        blocks = [block for block in codes if block.id in block_ids and block.duration is not None and not block.caller]
 
         async def perform(block: CodeBlock, emit: Emit) -> str:
             ruling = await self.decisions.rule(block)
@@ -260,11 +274,11 @@ class Session:
             return
         runner, block = RejoinedRun(kernel), self._action(block_id)
         execution = Execution(block, runner, self.emit, no_seal, can_ask=self._can_ask, clock=self._clock)
-        self._execution = execution
+        self._executions.append(execution)
         try:
             await execution.run()
         finally:
-            self._execution = None
+            self._executions.remove(execution)
 
     async def _execute(
         self, block_id: str, ruling: PolicyDecision | None = None, runner: Runner | None = None
@@ -318,8 +332,9 @@ class Session:
             can_ask=self._can_ask,
             clock=self._clock,
             time_limit=self._time_limit if ruling is None or ruling.time_limit is None else ruling.time_limit,
+            calls=None if self._executions else self._calls,
         )
-        self._execution = execution
+        self._executions.append(execution)
         try:
             if ruling is not None:
                 await self.decisions.files.begin_run(ruling.targets)
@@ -327,7 +342,7 @@ class Session:
                 self.decisions.note_run(block, ruling)
             return await execution.run()
         finally:
-            self._execution = None
+            self._executions.remove(execution)
             if own is not None:
                 await own.close()
 
@@ -339,8 +354,7 @@ class Session:
 
     async def answer(self, request_id: str, text: str) -> bool:
         """Answer an `InputRequested`; False if that id is not waiting (any more)."""
-        execution = self._execution
-        return execution is not None and await execution.answer(request_id, text)
+        return any([await execution.answer(request_id, text) for execution in self._executions])
 
     def interrupt(self, *, turn: bool = False) -> None:
         """Interrupt the current run, else the answer that streams; with `turn`, whatever the turn does.
@@ -348,16 +362,19 @@ class Session:
         Returns at once; the events of the turn report the end. A kernel that ignores the interrupt keeps running,
         unless the turn is stopped: then it is restarted.
         """
-        execution = self._execution
-        if turn or (execution is None and self._halt.waits):
+        running = tuple(self._executions)
+        if turn or (not running and self._halt.waits):
             self._halt.ask()
-        if execution is not None:
-            execution.interrupt(force=turn)
-            execution.tell_kernel("interrupting")
-        elif self._halt.is_asked() and self._halt.waits:
+        self._interrupt(running, force=turn)
+        if not running and self._halt.is_asked() and self._halt.waits:
             self._halt.break_off()
-        elif turn:
+        elif turn and not running:
             self.decisions.withdraw()
+
+    def _interrupt(self, running: Sequence[Execution], *, force: bool) -> None:
+        for execution in reversed(running):
+            execution.interrupt(force=force)
+            execution.tell_kernel("interrupting")
 
     # -- words -------------------------------------------------------------------------------------
 

@@ -106,6 +106,8 @@ class Teller:
                     yield ChatMessage(role="user", text=self._clean(block)(block.to_model))
             case [SummaryBlock()]:
                 return
+            case [CodeBlock() | CallBlock() as block] if block.caller:
+                return  # whoever called it prints of it what is to be read
             case [CodeBlock(author="user") as block]:
                 text = f"I ran this {block.language} code:\n{self._fence(block, block.source)}"
                 text += f"\nOutput ({UNTRUSTED}):\n{self._report(block)}"

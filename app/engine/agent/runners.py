@@ -76,7 +76,7 @@ class Runners:
     def next_generation(self, block: ActionBlock) -> int:
         """Generation of the kernel or tool that would run this now."""
         if isinstance(block, CallBlock):
-            return self.tools.get(block.tool).generation if block.tool in self.tools.names else 0
+            return self.tools.get(block.tool).generation if self.tools.has(block.tool) else 0
         started = self.kernels.started_kernels()
         kernel = next((kernel for kernel in started if kernel.language == block.language), None)
         return 1 if kernel is None else kernel.generation + (kernel.state in ("cold", "dead"))
@@ -86,6 +86,6 @@ class Runners:
         confinement = self.confinement(block)
         if isinstance(block, CodeBlock):
             return PolicyRequest(block.language, block.source, confinement=confinement, reading=reading)
-        if reading is None and block.tool in self.tools.names:
+        if reading is None and self.tools.has(block.tool):
             reading = self.tools.get(block.tool).tool.facts(block.source)
         return PolicyRequest("", block.source, tool=block.tool, confinement=confinement, reading=reading)

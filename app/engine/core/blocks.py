@@ -85,6 +85,9 @@ class Action(Value, frozen=True, kw_only=True):
     """`user`: typed by the person (`!ls`, `%python`), run without being proposed."""
     call_id: str | None = None
     """Id of the native tool call it came in, None for fenced code."""
+    caller: str = ""
+    """Id of the block whose run asked for it (`computer.run`), "" where none did. The model reads what that run prints
+    of it, and nothing else."""
     refusal: str = ""
     """The person's reason, where one was given, or the rule that denied it."""
     ending: Ending | None = None

@@ -14,7 +14,8 @@ Order within one session (brackets: may be absent, star: any number):
           [ ExecutionStarted
             ( OutputAdded | OutputUpdated | OutputsCleared | OutputTailMoved | OutputKept | OutputDropped
             | ActiveLineChanged | ProgressReported
-            | InputRequested InputAnswered )*
+            | InputRequested InputAnswered
+            | a called action: CodeStarted or CallStarted with a `caller` to its ExecutionFinished or refusal )*
             ExecutionFinished [ FilesWritten ] ] )*
         [ TurnStarted ]
       )*
@@ -38,6 +39,7 @@ from typing import Literal
 
 from oi_tui.app.engine.core.blocks import ContextMark
 from oi_tui.app.engine.core.endings import Ending
+from oi_tui.app.engine.core.kernel_call import KernelCall
 from oi_tui.app.engine.core.outcomes import (
     Decider,
     ExecutionStatus,
@@ -157,6 +159,8 @@ class CodeStarted(Event, frozen=True, kw_only=True, tag=True):
     language: Language
     author: Literal["assistant", "user"] = "assistant"
     call_id: str | None = None
+    caller: str = ""
+    """Id of the block whose run asked for it, "" where none did."""
 
 
 class CodeGrew(Event, frozen=True, kw_only=True, tag=True):
@@ -185,6 +189,8 @@ class CallStarted(Event, frozen=True, kw_only=True, tag=True):
     block_id: str
     tool: str
     call_id: str | None = None
+    caller: str = ""
+    """As in `CodeStarted`."""
 
 
 class CallGrew(Event, frozen=True, kw_only=True, tag=True):
@@ -355,6 +361,8 @@ class InputRequested(Event, frozen=True, kw_only=True, tag=True):
     block_id: str
     prompt: str
     password: bool = False
+    call: KernelCall | None = None
+    """What it asks of the session instead: only a kernel says that, and it is never emitted."""
 
 
 class InputAnswered(Event, frozen=True, kw_only=True, tag=True):

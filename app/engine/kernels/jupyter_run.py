@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from oi_tui.app.engine.core.encoding import expressible
+from oi_tui.app.engine.core.kernel_call import read_call
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
 from oi_tui.app.engine.kernels.base import RunRequest, RunResult
 from oi_tui.app.engine.kernels.json_cleaner import clean_content
@@ -105,7 +106,7 @@ class JupyterRun:
     def on_stdin(self, kind: str, content: Mapping[str, Any]) -> None:
         match kind, content:
             case "input_request", {"prompt": str(prompt)}:
-                self.output.ask(prompt, password=content.get("password") is True)
+                self.output.ask(prompt, password=content.get("password") is True, call=read_call(prompt))
 
     def _settle(self) -> None:
         if self._timer is not None:

@@ -26,6 +26,7 @@ from oi_tui.app.engine.core.events import (
     OutputUpdated,
 )
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.kernel_call import KernelCall
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamName, StreamOutput, WholeOutput
 from oi_tui.app.engine.kernels.base import RunRequest, RunResult
 from oi_tui.app.engine.kernels.event_rate import EventRate
@@ -204,12 +205,15 @@ class OutputStream:
         if 1 <= number <= self._lines and not self.over.is_set():
             self._put(ActiveLineChanged(block_id=self._block_id, line=number))
 
-    def ask(self, prompt: str, *, password: bool) -> None:
-        """The run waits for a line."""
+    def ask(self, prompt: str, *, password: bool, call: KernelCall | None = None) -> None:
+        """The run waits for a line, or for the answer to a `call`."""
         if not self.over.is_set():
-            question = expressible(prompt[:ERROR_LIMIT])
-            request = InputRequested(request_id=new_id(), block_id=self._block_id, prompt=question, password=password)
-            self._put(request)
+            question, request_id = "" if call is not None else expressible(prompt[:ERROR_LIMIT]), new_id()
+            self._put(
+                InputRequested(
+                    request_id=request_id, block_id=self._block_id, prompt=question, password=password, call=call
+                )
+            )
 
     def tell(self, text: str, *, responds: bool = False) -> None:
         """The process does not respond, or (`responds`) there is something else to know while it runs."""

@@ -19,8 +19,8 @@ del _path, _sys
 
 def at_start() -> str:
     """As a cell, before all others."""
-    parts = ("in_kernel.py", "in_kernel_tables.py", "in_kernel_figures.py", "in_kernel_background.py")
-    source = "\n\n".join(map(_text, parts))
+    parts = ("", "_tables", "_figures", "_background", "_computer")
+    source = "\n\n".join(_text(f"in_kernel{part}.py") for part in parts)
     return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {{'__name__': 'oi_tui_in_kernel'}})"
 
 

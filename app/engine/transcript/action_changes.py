@@ -5,10 +5,11 @@ from sys import intern
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.events import (
     CallFinished,
+    CallStarted,
     CodeFinished,
     CodeStarted,
     DecisionMade,
@@ -24,10 +25,17 @@ def begin_code(event: CodeStarted, step: int) -> CodeBlock:
     return CodeBlock(
         id=event.block_id,
         language=intern(event.language),
-        step=step if event.author == "assistant" else 0,
+        step=step if event.author == "assistant" and not event.caller else 0,
         author=event.author,
         call_id=event.call_id,
+        caller=event.caller,
     )
+
+
+def begin_call(event: CallStarted, step: int) -> CallBlock:
+    """The block of a call that begins in this step of the model's, or that running code makes."""
+    step = 0 if event.caller else step
+    return CallBlock(id=event.block_id, tool=event.tool, step=step, call_id=event.call_id, caller=event.caller)
 
 
 def with_source(action: ActionBlock, event: CodeFinished | CallFinished) -> ActionBlock:

@@ -118,7 +118,7 @@ class _Unfolding:
                         input_tokens=0, output_tokens=0, cost=0.0, thought_tokens=block.tokens, aside=True
                     )
             case Action():
-                if block.author == "assistant":
+                if block.author == "assistant" and not block.caller:
                     yield from self._to_step(block.step)
                 yield from _action(block)
             case SummaryBlock():
@@ -162,11 +162,17 @@ def _action(block: ActionBlock) -> Iterator[AnyEvent]:
     broken_off = block.state in ("cut", "streaming")
     match block:
         case CodeBlock():
-            yield CodeStarted(block_id=block.id, language=block.language, author=block.author, call_id=block.call_id)
+            yield CodeStarted(
+                block_id=block.id,
+                language=block.language,
+                author=block.author,
+                call_id=block.call_id,
+                caller=block.caller,
+            )
             yield CodeGrew(block_id=block.id, text=written)
             yield CodeFinished(block_id=block.id, language=block.language, source=written, complete=not broken_off)
         case CallBlock():
-            yield CallStarted(block_id=block.id, tool=block.tool, call_id=block.call_id)
+            yield CallStarted(block_id=block.id, tool=block.tool, call_id=block.call_id, caller=block.caller)
             yield CallGrew(block_id=block.id, text=written)
             yield CallFinished(block_id=block.id, tool=block.tool, source=written, complete=not broken_off)
     if broken_off:

@@ -79,6 +79,7 @@ from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, joinable_ou
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.transcript.action_changes import (
+    begin_call,
     begin_code,
     with_decision,
     with_display,
@@ -210,8 +211,7 @@ class Transcript:
             case CodeStarted():
                 return self._add(begin_code(event, self.step))
             case CallStarted():
-                call = CallBlock(id=event.block_id, tool=event.tool, step=self.step, call_id=event.call_id)
-                return self._add(call)
+                return self._add(begin_call(event, self.step))
             case CodeGrew() | CallGrew():
                 action = self._action(event.block_id)
                 return self._set(msgspec.structs.replace(action, source=action.source + event.text))

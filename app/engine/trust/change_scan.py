@@ -178,7 +178,7 @@ class ChangeScan:
         self._watch = watch
         self._tell = tell
         self._clock = clock
-        self._since = 0.0
+        self._began: dict[str, float] = {}
         self._last: asyncio.Task[None] | None = None
 
     def follow(self, event: AnyEvent) -> None:
@@ -187,10 +187,9 @@ class ChangeScan:
             case KernelChanged(state="starting") if self._last is None:
                 self._look("")  # learn what is there before anything has run
             case ExecutionStarted() | RerunStarted():
-                self._since = self._clock()
-            case ExecutionFinished() | RerunFinished() if self._since:
+                self._began[event.block_id] = self._clock()
+            case ExecutionFinished() | RerunFinished() if event.block_id in self._began:
                 self._look(event.block_id)
-                self._since = 0.0
             case _:
                 pass
 
@@ -200,7 +199,7 @@ class ChangeScan:
             await asyncio.wait([self._last])
 
     def _look(self, block_id: str) -> None:
-        self._last = asyncio.create_task(self._report(block_id, self._since or self._clock(), self._last))
+        self._last = asyncio.create_task(self._report(block_id, self._began.pop(block_id, self._clock()), self._last))
 
     async def _report(self, block_id: str, since: float, before: asyncio.Task[None] | None) -> None:
         if before is not None:

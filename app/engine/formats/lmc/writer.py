@@ -55,6 +55,8 @@ class LmcWriter:
         """Actions about which somebody was asked."""
         self._running = ""
         """The block that runs."""
+        self._callers: list[tuple[str, int, dict[StreamName, Tail]]] = []
+        """Those that wait for what they called, each with what was dropped and its tails."""
         self._dropped = 0
         self._tails: dict[StreamName, Tail] = {}
         """Newest tails of the streams that continue beyond the limit."""
@@ -96,6 +98,8 @@ class LmcWriter:
             case DecisionMade():
                 return self._decision_chunks(event)
             case ExecutionStarted():
+                if self._running:
+                    self._callers.append((self._running, self._dropped, self._tails))
                 self._running, self._dropped, self._tails = event.block_id, 0, {}
                 return self._open_console()
             case ActiveLineChanged():
@@ -116,7 +120,10 @@ class LmcWriter:
                 self._dropped += event.characters if event.block_id == self._running else 0
                 return []
             case ExecutionFinished():
-                return [*self._finish_running(), _execution_status(event)]
+                chunks = self._finish_running()
+                if self._callers:
+                    self._running, self._dropped, self._tails = self._callers.pop()
+                return [*chunks, _execution_status(event)]
             case TurnEnded():
                 return [
                     *self._close(),
@@ -215,6 +222,7 @@ class LmcWriter:
     def _close(self) -> list[Chunk]:
         self._actions.clear()
         self._asked.clear()
+        self._callers.clear()
         return self._finish_running()
 
     def _finish_running(self) -> list[Chunk]:

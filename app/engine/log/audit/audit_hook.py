@@ -40,7 +40,8 @@ class AuditHook:
         self._told_cut = False
         self._ran = ""
         """The block that runs, or ran last."""
-        self._running = False
+        self._running: list[str] = []
+        """Blocks whose runs are not over, the innermost last."""
         self._refusals = Refusals()
 
     def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
@@ -52,10 +53,13 @@ class AuditHook:
         match event:
             case ExecutionStarted() | RerunStarted():
                 self._tell_refusals()  # what came late
-                self._ran, self._running = event.block_id, True
+                self._ran = event.block_id
+                self._running.append(event.block_id)
             case ExecutionFinished() | RerunFinished():
                 self._tell_refusals()
-                self._running = False
+                if event.block_id in self._running:
+                    del self._running[self._running.index(event.block_id) :]
+                self._ran = self._running[-1] if self._running else self._ran
             case _:
                 pass
         if self._aftermath is not None:
@@ -72,7 +76,7 @@ class AuditHook:
             await self._aftermath.rest()
         self._tell_refusals()
         self._aftermath = self._note = None
-        self._ran, self._running = "", False
+        self._ran, self._running = "", []
         self.auditor.end()
 
     def _tell_refusals(self) -> None:

@@ -86,7 +86,7 @@ class Auditor:
         """The session is left: what can be written is. Idempotent."""
         if self._over:
             return
-        if (left := self._fold.leave(self._clock())) is not None:
+        for left in self._fold.leave(self._clock()):
             self._put(left)
         if self._log is not None:
             self._put(SessionLeft())
@@ -113,7 +113,7 @@ class Auditor:
             self._put(self._fold.begin(event, block, self._clock()))
             self._write(seal=True)
         except AuditError as error:
-            self._fold.refuse()
+            self._fold.refuse(block.id)
             self._waiting = [body for body in self._waiting if not isinstance(body.record, RunBegan)]
             sha256, why = source_digest(block.source), self._say(error.title)
             self._put(RunWasRefused(block_id=block.id, sha256=sha256, why=why, **runs_in_keys(block, self._say)))

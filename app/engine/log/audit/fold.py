@@ -100,7 +100,8 @@ class AuditFold:
         self._settings: tuple[str, ApprovalMode, str] = ("", "ask", "")
         """Model, approval mode and server, as last recorded."""
         self._actions: dict[str, _Known] = {}
-        self._run: _Run | None = None
+        self._runs: dict[str, _Run] = {}
+        """By block, the innermost last: one that runs may have called another."""
         self._generations: dict[Language, int] = {}
 
     def take(self, event: AnyEvent, now: float) -> AnyRecord | None:
@@ -158,14 +159,14 @@ class AuditFold:
         hosts = tuple((self._say(name), count) for name, count in refusals.counts.items())
         return RefusalsWereCounted(block_id=block_id, count=refusals.total, hosts=hosts, late=late)
 
-    def refuse(self) -> None:
+    def refuse(self, block_id: str) -> None:
         """A run that was about to start does not."""
-        self._run = None
+        self._runs.pop(block_id, None)
 
-    def leave(self, now: float) -> RunEnded | None:
+    def leave(self, now: float) -> list[RunEnded]:
         """The session is left. What runs is of no concern to anybody any more."""
-        run = self._run
-        return self._end(run.block_id, "left", now - run.begun) if run is not None else None
+        left = [self._end(run.block_id, "left", now - run.begun) for run in reversed(tuple(self._runs.values()))]
+        return [record for record in left if record is not None]
 
     # -- before a run ----------------------------------------------------------------------------------
 
@@ -229,13 +230,14 @@ class AuditFold:
             network = "hosts" if event.apart_hosts else "full"
             where = msgspec.structs.replace(where, cwd=self._say(event.apart), sandbox=sandbox, network=network)
         decision, sha256 = known.decision, source_digest(block.source)
-        self._run = _Run(event.block_id, sha256, now)
+        self._runs[event.block_id] = _Run(event.block_id, sha256, now)
         return RunBegan(
             block_id=event.block_id,
             **runs_in_keys(block, self._say),
             sha256=sha256,
             generation=event.generation,
             author=block.author,
+            caller=block.caller,
             again=block.duration is not None,
             cwd=where.cwd,
             sandbox=where.sandbox,
@@ -251,15 +253,15 @@ class AuditFold:
     # -- during a run and after it ---------------------------------------------------------------------
 
     def _follow(self, event: AnyEvent, now: float) -> AnyRecord | None:
-        run = self._run
+        run = self._runs.get(getattr(event, "block_id", ""))
         match event:
-            case OutputAdded() | OutputUpdated() if run is not None and event.block_id == run.block_id:
+            case OutputAdded() | OutputUpdated() if run is not None:
                 run.characters += _characters(event.output)
                 if isinstance(event.output, ErrorOutput):
                     run.error = event.output.name
-            case OutputDropped() if run is not None and event.block_id == run.block_id:
+            case OutputDropped() if run is not None:
                 run.dropped += event.characters
-            case OutputTailMoved() if run is not None and event.block_id == run.block_id:
+            case OutputTailMoved() if run is not None:
                 run.behind[event.name] = event.tail.left_out_characters + len(event.tail.text)
             case InputRequested():
                 if run is not None:
@@ -277,9 +279,9 @@ class AuditFold:
 
     def _end(self, block_id: str, status: str, duration: float, exit_code: int | None = None) -> RunEnded | None:
         """None for a run that never began: why it did not is in a notice."""
-        run, self._run = self._run, None
+        run = self._runs.pop(block_id, None)
         self._actions.pop(block_id, None)
-        if run is None or run.block_id != block_id:
+        if run is None:
             return None
         return RunEnded(
             block_id=block_id,
@@ -298,7 +300,7 @@ class AuditFold:
         language = self._say(event.language)
         match event.state:
             case "interrupting" | "restarting" | "dead":
-                run = self._run
+                run = next(reversed(self._runs.values()), None)
                 if run is not None and event.state == "interrupting":
                     run.interrupts += 1
                 return KernelWasStopped(

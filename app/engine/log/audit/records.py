@@ -93,6 +93,8 @@ class RunBegan(Record, frozen=True, kw_only=True, tag=True):
     generation: int
     author: str
     """`assistant` or `user`: whose code it is."""
+    caller: str = ""
+    """The block whose run called it, "" where none did."""
     again: bool = False
     """It ran before and is repeated at the person's wish."""
     cwd: str
