@@ -16,6 +16,7 @@ from oi_tui.app.engine.core.events import (
     UsageReported,
 )
 from oi_tui.app.engine.core.kernel_call import CALL_MARK, KernelCall, read_call
+from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement
 from oi_tui.app.engine.core.verbs import Decide
@@ -53,7 +54,7 @@ class House:
 
     def __init__(
         self,
-        *calls: InputRequested,
+        *calls: AnyEvent,
         approve: ApprovalMode = "auto",
         answers: tuple[str, ...] = (CELL, "Done."),
         redactor: Redactor | None = None,
@@ -79,13 +80,13 @@ class House:
         return [block for block in blocks if isinstance(block, CodeBlock | CallBlock) and block.caller]
 
 
-def decide(session: Session, **verdict: str) -> RecordingObserver:
+def decide(session: Session, verdict: Verdict, reason: str = "") -> RecordingObserver:
     """Runs the cell, and answers so what is asked about the code that it calls."""
 
     def react(event: AnyEvent) -> None:
         if isinstance(event, DecisionRequested):
-            named = verdict if event.language != "python" else {"verdict": "run"}
-            session.decide(Decide(request_id=event.request_id, **named))  # type: ignore[arg-type]
+            said: Verdict = "run" if event.language == "python" else verdict
+            session.decide(Decide(request_id=event.request_id, verdict=said, reason=reason))
 
     observer = RecordingObserver(react)
     session.emitter.observers = (observer,)
@@ -114,7 +115,7 @@ async def test_L38_the_model_reads_what_its_code_prints_and_not_what_that_called
 
 async def test_U31_what_code_calls_is_asked_about_and_a_refusal_is_an_error_in_it() -> None:
     house = House(runs("rm -r x"), approve="ask")
-    observer = decide(house.session, verdict="skip", reason="keep x")
+    observer = decide(house.session, "skip", "keep x")
     await house.session.run("go")
     assert [event.source for event in observer.of(DecisionRequested)] == ["cell", "rm -r x"]
     assert house.shell.ran == []
@@ -124,7 +125,7 @@ async def test_U31_what_code_calls_is_asked_about_and_a_refusal_is_an_error_in_i
 
 async def test_U31_a_refusal_without_a_reason_ends_the_turn_once_the_cell_is_over() -> None:
     house = House(runs("rm -r x"), approve="ask")
-    observer = decide(house.session, verdict="skip")
+    observer = decide(house.session, "skip")
     await house.session.run("go")
     assert house.shell.ran == []
     assert observer.of(ExecutionFinished)[-1].status == "ok"
@@ -133,7 +134,7 @@ async def test_U31_a_refusal_without_a_reason_ends_the_turn_once_the_cell_is_ove
 
 async def test_U31_stop_at_the_question_about_what_was_called_interrupts_the_cell() -> None:
     house = House(runs("rm -r x"), approve="ask")
-    observer = decide(house.session, verdict="stop")
+    observer = decide(house.session, "stop")
     await house.session.run("go")
     assert (house.shell.ran, house.replies) == ([], [])
     assert observer.of(ExecutionFinished)[-1].status == "interrupted"
@@ -190,7 +191,7 @@ async def test_U31_calls_are_bounded_in_number_length_and_depth() -> None:
 async def test_U31_code_on_another_machine_can_call_nothing_here() -> None:
     house = House(runs("ls"), asks_model("x", 2))
     house.python.elsewhere = True
-    decide(house.session, verdict="run")
+    decide(house.session, "run")
     await house.session.run("go")
     assert house.shell.ran == []
     assert len(house.model.requests) == 2
@@ -276,8 +277,14 @@ async def test_U31_the_audit_log_has_both_runs_with_their_ends() -> None:
 
 
 async def test_L1_each_message_of_a_session_with_calls_has_one_start_and_one_end() -> None:
-    house = House(stdout_output("a\n"), runs("ls"), stdout_output("b\n"))  # type: ignore[arg-type]
-    events = await play(house.session, house.session.run("go"))
+    house = House(stdout_output("a\n"), runs("ls"), stdout_output("b\n"))
+    late = stdout_output("late\n")
+
+    def react(event: AnyEvent) -> None:
+        if isinstance(event, DecisionMade) and event.source == "ls":
+            house.python.late[-1](late)  # what it printed before the call may come after it
+
+    events = await play(house.session, house.session.run("go"), react)
     writer, open_runs = LmcWriter(), 0
     chunks = [chunk for event in events for chunk in writer.chunks(event)]
     for chunk in chunks:
@@ -285,8 +292,8 @@ async def test_L1_each_message_of_a_session_with_calls_has_one_start_and_one_end
         assert open_runs in (0, 1)
     consoles = [chunk for chunk in chunks if chunk.get("type") == "console" and chunk.get("content")]
     texts = [(chunk["block"], chunk["content"]) for chunk in consoles if chunk.get("format") == "output"]
-    assert [text for _, text in texts] == ["a\n", "ls", "b\n"]
-    assert texts[0][0] == texts[2][0] != texts[1][0]
+    assert [text for _, text in texts] == ["a\n", "late\n", "ls", "b\n"]
+    assert texts[0][0] == texts[1][0] == texts[3][0] != texts[2][0]
 
 
 async def test_L5_a_session_with_calls_is_the_same_when_it_is_read_again() -> None:

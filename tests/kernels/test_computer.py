@@ -9,6 +9,7 @@ import pytest_asyncio
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, ExecutionStarted
+from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.outputs import ErrorOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Decide
@@ -30,14 +31,14 @@ async def kernels(
     await pool.close()
 
 
-async def cell(kernels: Kernels, source: str, *verdicts: str, answers: tuple[str, ...] = ()) -> CodeBlock:
+async def cell(kernels: Kernels, source: str, *verdicts: Verdict, answers: tuple[str, ...] = ()) -> CodeBlock:
     """The cell, run in a session of its own, with these answers to what is asked about its calls."""
     session = Session(kernels=kernels, settings=LoopSection(approve="ask"), model=FakeModel(*answers, ""))
     waiting = list(verdicts)
 
     def react(event: AnyEvent) -> None:
         if isinstance(event, DecisionRequested):
-            session.decide(Decide(request_id=event.request_id, verdict=waiting.pop(0)))  # type: ignore[arg-type]
+            session.decide(Decide(request_id=event.request_id, verdict=waiting.pop(0)))
 
     await play(session, session.run_code("python", source), react, limit=30.0)
     block = next(block for block in session.transcript.blocks if isinstance(block, CodeBlock))

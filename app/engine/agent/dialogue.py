@@ -8,6 +8,7 @@ from typing import Any
 from oi_tui.app.engine.agent import completion
 from oi_tui.app.engine.agent.answer_review import AnswerReview
 from oi_tui.app.engine.agent.answer_stream import AnswerStream
+from oi_tui.app.engine.agent.ask_model import AskedModel
 from oi_tui.app.engine.agent.budget import Budget, BudgetNotice
 from oi_tui.app.engine.agent.compaction import Compactor
 from oi_tui.app.engine.agent.context_window import ContextWindow
@@ -61,6 +62,9 @@ class Dialogue:
         self._ready = ready
         self._review = AnswerReview(transcript, kernels, emit)
         runners.tools.add_recall(recall_tool(lambda: transcript.blocks, instructions.redactor))
+        runners.tools.add_inner(
+            AskedModel(transcript, choices, budget, plugins, instructions.redactor, emit, ready).tool
+        )
         self.window = ContextWindow(
             transcript,
             self._conversation,

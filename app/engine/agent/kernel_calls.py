@@ -139,9 +139,9 @@ class KernelCalls:
             language = self._runners.kernels.canonical(call.language)
             if language is None:
                 there = ", ".join(self._runners.kernels.languages)
-                return _refused(call, f"Nothing here runs {call.language[:100]!r}. There are: {there}.")
+                return _refusal(call, f"Nothing here runs {call.language[:100]!r}. There are: {there}.")
             if language == caller.runs_in:
-                return _refused(call, f"This {language} kernel waits for the call: run {language} code here directly.")
+                return _refusal(call, f"This {language} kernel waits for the call: run {language} code here directly.")
             self._emit(CodeStarted(block_id=block_id, language=language, caller=caller.id))
             self._emit(CodeFinished(block_id=block_id, language=language, source=text))
         try:
@@ -167,7 +167,7 @@ class KernelCalls:
         return await self._decisions.settle(block, ruling, RepeatGuard(MOST_CALLS), self._emit)
 
 
-def _refused(call: KernelCall, why: str) -> CallAnswer:
+def _refusal(call: KernelCall, why: str) -> CallAnswer:
     return CallAnswer(number=call.number, refusal=why)
 
 
@@ -179,13 +179,13 @@ def _answer(call: KernelCall, block: ActionBlock) -> CallAnswer:
         case "error" if isinstance(block, CodeBlock):  # its error is what it put out
             pass
         case "error":
-            return _refused(call, text.strip() or "It failed.")
+            return _refusal(call, text.strip() or "It failed.")
         case "refused":
-            return _refused(call, f"Not run: {block.refusal or 'the user refused it'}.")
+            return _refusal(call, f"Not run: {block.refusal or 'the user refused it'}.")
         case "died":
-            return _refused(call, f"The {block.runs_in} kernel ended.")
+            return _refusal(call, f"The {block.runs_in} kernel ended.")
         case _:
-            return _refused(call, "Interrupted.")
+            return _refusal(call, "Interrupted.")
     if len(text) > LONGEST_ANSWER:
         text = f"{text[:LONGEST_ANSWER]}\n[{len(text) - LONGEST_ANSWER:,} more characters are left out]\n"
     return CallAnswer(number=call.number, text=text)

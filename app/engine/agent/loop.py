@@ -10,7 +10,6 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from oi_tui.app.engine.agent.ask_model import AskedModel
 from oi_tui.app.engine.agent.budget import Budget
 from oi_tui.app.engine.agent.decision_events import decision_event
 from oi_tui.app.engine.agent.decisions import Decisions
@@ -111,10 +110,9 @@ class Session:
         self.emit = self.emitter.emit
         self.choices = SessionChoices(model, self.decisions, self.budget, self.emit, complete=settings.complete)
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
-        self._clock, self._seal, self._time_limit = clock, seal, time_limit
+        self._clock, self._seal, self._time_limit, self._find_written = clock, seal, time_limit, find_written
         self.steering = Steering(steers, self.transcript, self.decisions, self.emit)
-        self._guard, self._find_written = RepeatGuard(settings.max_repeats), find_written
-        self._syntax, self._halt = SyntaxCheck(), Halt()
+        self._guard, self._syntax, self._halt = RepeatGuard(settings.max_repeats), SyntaxCheck(), Halt()
         self.instructions = Instructions(instructions, self.transcript, kernels, redactor or Redactor(), self.emit)
         self.dialogue = Dialogue(
             self.transcript,
@@ -129,16 +127,8 @@ class Session:
             instructions=self.instructions,
             ready=ready,
         )
-        self._executions: list[Execution] = []
-        """What runs, behind what called it."""
-        self._calls = KernelCalls(
-            *(self._runners, self.decisions, self.emit, self._action, self._execute),
-            interrupt=lambda: self._interrupt(self._executions[1:], force=not can_ask),
-        )
-        asked = AskedModel(
-            *(self.transcript, self.choices, self.budget, self.plugins, self.instructions.redactor, self.emit, ready)
-        )
-        self._runners.tools.add_inner(asked.tool)
+        self._executions: list[Execution] = []  # what runs, behind what called it
+        self._calls = KernelCalls(self._runners, self.decisions, self.emit, self._action, self._execute, self._end_call)
         self._proposed: Sequence[str] = ()
         """Actions of the last answer, in order; without those in a thought or a truncated block."""
 
@@ -370,6 +360,10 @@ class Session:
             self._halt.break_off()
         elif turn and not running:
             self.decisions.withdraw()
+
+    def _end_call(self) -> None:
+        """Nobody waits any more for what running code called."""
+        self._interrupt(self._executions[1:], force=not self._can_ask)
 
     def _interrupt(self, running: Sequence[Execution], *, force: bool) -> None:
         for execution in reversed(running):

@@ -29,7 +29,7 @@ class ComputerError(RuntimeError):
     """The session did not do what was asked; the message says why."""
 
 
-class Caller:
+class SessionCaller:
     """Calls of one kernel: one at a time, from the main thread of a cell that runs."""
 
     def __init__(self, shell: Any) -> None:
@@ -66,7 +66,7 @@ class Caller:
 class ComputerFinder(importlib.abc.Loader):
     """Finds `computer` where nothing else does."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: SessionCaller) -> None:
         self._caller = caller
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> Any:
@@ -74,10 +74,10 @@ class ComputerFinder(importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, origin="oi-tui") if name == MODULE else None
 
     def create_module(self, _spec: Any) -> None:
-        """A plain one."""
+        """None: Python makes a plain module."""
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Fill it."""
+        """Give it its functions, which know this kernel."""
         caller = self._caller
 
         def run(language: str, code: str) -> str:
@@ -106,7 +106,7 @@ def offer_computer() -> None:
 
     shell = get_ipython()
     if getattr(shell, "kernel", None) is not None:
-        sys.meta_path.append(ComputerFinder(Caller(shell)))
+        sys.meta_path.append(ComputerFinder(SessionCaller(shell)))
 
 
 if __name__ == "oi_tui_in_kernel":

@@ -29,6 +29,10 @@ from oi_tui.app.engine.kernels.spec import FOREIGN, PYTHON_NAMES, SHELL_NAMES
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 
 SHORT_NAMES = {"js": "javascript", "ts": "typescript", "jl": "julia", "rb": "ruby", "rs": "rust", "hs": "haskell"}
+COMPUTER = (
+    "In Python, `import computer` gives computer.run(language, code) for other languages and computer.ask(prompt) "
+    "for a model; both return text."
+)
 MOST_LANGUAGES = 20
 """The labels a model reads about; other labels still work in a fence."""
 
@@ -76,7 +80,7 @@ class Kernels:
         sandbox = "" if launch.sandbox is None else launch.sandbox.tell_model()
         if launch.small_model():
             return sandbox
-        return f"{sandbox} The system is {machine_in_words()}. {launch.python.tell_model()}".strip()
+        return f"{sandbox} The system is {machine_in_words()}. {launch.python.tell_model()} {COMPUTER}".strip()
 
     @property
     def _server(self) -> KnownServer | None:

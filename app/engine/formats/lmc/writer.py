@@ -98,10 +98,12 @@ class LmcWriter:
             case DecisionMade():
                 return self._decision_chunks(event)
             case ExecutionStarted():
+                ended: list[Chunk] = []
                 if self._running:
+                    ended = self._end()
                     self._callers.append((self._running, self._dropped, self._tails))
                 self._running, self._dropped, self._tails = event.block_id, 0, {}
-                return self._open_console()
+                return [*ended, *self._open_console()]
             case ActiveLineChanged():
                 return self._active_line(event)
             case OutputAdded():
