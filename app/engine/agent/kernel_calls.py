@@ -107,9 +107,9 @@ class KernelCalls:
         emit: Emit,
         block: Callable[[str], ActionBlock],
         execute: Callable[[str, PolicyDecision], Awaitable[object]],
-        interrupt: Callable[[], None],
+        interrupt: Callable[[int], None],
     ) -> None:
-        """`block` is the action of an id now; `execute` runs one that was approved, and `interrupt` stops that."""
+        """`block` is the action of an id now; `execute` runs one that was approved, and `interrupt(1)` stops that."""
         self._runners, self._decisions, self._emit = runners, decisions, emit
         self._block, self._execute, self._interrupt = block, execute, interrupt
         self._given_up = False
@@ -125,7 +125,7 @@ class KernelCalls:
         """Nobody waits any more for the call that is under way: it is interrupted, or not run at all."""
         self._given_up = True
         self._decisions.withdraw()
-        self._interrupt()
+        self._interrupt(1)
 
     async def perform(self, caller: ActionBlock, call: KernelCall) -> CallAnswer | None:
         """Propose it, have it decided, run it; its output, or why there is none. None if the person stopped it all."""

@@ -128,7 +128,7 @@ class Session:
             ready=ready,
         )
         self._executions: list[Execution] = []  # what runs, behind what called it
-        self._calls = KernelCalls(self._runners, self.decisions, self.emit, self._action, self._execute, self._end_call)
+        self._calls = KernelCalls(self._runners, self.decisions, self.emit, self._action, self._execute, self._stop)
         self._proposed: Sequence[str] = ()
         """Actions of the last answer, in order; without those in a thought or a truncated block."""
 
@@ -352,22 +352,19 @@ class Session:
         Returns at once; the events of the turn report the end. A kernel that ignores the interrupt keeps running,
         unless the turn is stopped: then it is restarted.
         """
-        running = tuple(self._executions)
+        running = bool(self._executions)
         if turn or (not running and self._halt.waits):
             self._halt.ask()
-        self._interrupt(running, force=turn)
+        self._stop(0, force=turn)
         if not running and self._halt.is_asked() and self._halt.waits:
             self._halt.break_off()
         elif turn and not running:
             self.decisions.withdraw()
 
-    def _end_call(self) -> None:
-        """Nobody waits any more for what running code called."""
-        self._interrupt(self._executions[1:], force=not self._can_ask)
-
-    def _interrupt(self, running: Sequence[Execution], *, force: bool) -> None:
-        for execution in reversed(running):
-            execution.interrupt(force=force)
+    def _stop(self, first: int, *, force: bool | None = None) -> None:
+        """Stop what runs: 0 is the first of it, 1 what that called. None: by force where nobody can be asked."""
+        for execution in reversed(self._executions[first:]):
+            execution.interrupt(force=not self._can_ask if force is None else force)
             execution.tell_kernel("interrupting")
 
     # -- words -------------------------------------------------------------------------------------
