@@ -46,10 +46,13 @@ print(json.dumps({
 """
 
 FIRST_ANSWER = """
-import asyncio, sys
+import asyncio, pathlib, sys
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest
+from oi_tui.app.engine.files.program_log import begin_logging
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
 from oi_tui.app.engine.core.settings import ModelSection
+
+begin_logging(pathlib.Path("log"))
 
 async def ask():
     model = LiteLLMModel(ModelSection(name="scripted", api_base=sys.argv[1]), environ={})
@@ -98,9 +101,10 @@ def test_what_litellm_defines_is_built_when_it_is_used_and_what_others_define_at
     assert loaded["later"]
 
 
-def test_a_first_answer_prints_nothing(tmp_path: Path, openai_server: OpenAIServer) -> None:
+def test_a_first_answer_prints_nothing_and_logs_no_talk_of_litellm(tmp_path: Path, openai_server: OpenAIServer) -> None:
     done = run(FIRST_ANSWER, openai_server.url, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert "LiteLLM" not in (tmp_path / "log").read_text()
 
 
 def test_an_engine_that_is_closed_while_the_library_is_still_being_imported_has_nothing_to_close() -> None:

@@ -124,6 +124,7 @@ LASTING = {
     "wrong key": (hello(status=401, error=f"invalid key {KEY}"), "wrong_key", ""),
     "forbidden": (hello(status=403), "wrong_key", ""),
     "bad request": (hello(status=400, error="bad field"), "bad_request", ""),
+    "unprocessable": (hello(status=422, error="bad field"), "bad_request", ""),
     "unknown model": (hello(status=404, error="no such model"), "unknown_model", ""),
     "too large": (hello(status=413), "context_too_long", ""),
     "odd status": (hello(status=418), "other", ""),

@@ -194,7 +194,7 @@ def bad_reply(asked: ModelEndpoint, details: str = "", *, started: bool = False)
     return ModelError("bad_reply", title, hint=hint, details=details)
 
 
-def refusal_error(asked: ModelEndpoint, details: str = "") -> ModelError:
+def _refusal(asked: ModelEndpoint, details: str = "") -> ModelError:
     """The server found something wrong with the request."""
     hint = "The details, where there are any, say what it did not like. Another model may take it."
     return ModelError("bad_request", f"{_capital(asked.server)} refused the request.", hint=hint, details=details)
@@ -261,7 +261,7 @@ def _from_status(
         case 400 if _NO_MODEL.search(said):
             return RequestFailure(error=_unknown_model(asked, details))
         case 400 | 422:
-            return RequestFailure(error=refusal_error(asked, details))
+            return RequestFailure(error=_refusal(asked, details))
         case _:
             title = f"{server} answered with status {status} to a request for {model}."
             return RequestFailure(error=ModelError("other", title, hint="The details may say more.", details=details))

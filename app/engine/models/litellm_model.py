@@ -22,7 +22,7 @@ from oi_tui.app.engine.core.settings import ModelExtra
 from oi_tui.app.engine.models import messages
 from oi_tui.app.engine.models.answer_bounds import SentRequest, asking, hold_to_bounds
 from oi_tui.app.engine.models.facts import Facts
-from oi_tui.app.engine.models.failures import bad_reply, cut_off_error, refusal_error
+from oi_tui.app.engine.models.failures import bad_reply, cut_off_error
 from oi_tui.app.engine.models.litellm_facts import listed_price, look_up
 from oi_tui.app.engine.models.prices import TokenCounts
 from oi_tui.app.engine.models.served_model import CONNECT_TIMEOUT, Attempt, ServedModel
@@ -112,8 +112,6 @@ class _LiteLLMAttempt(Attempt):
         self._await_content()
         with _sending(sent):
             stream = await self._in_time(litellm.acompletion(**self._call, timeout=limits))
-        if stream is None:  # LiteLLM's way to say that the server answered 422 twice
-            raise refusal_error(self._facts.asked)
         reason, usage = "", None
         async with aclosing(stream):
             while True:
@@ -195,6 +193,9 @@ def _prepare() -> None:
             warnings.simplefilter("ignore")  # deprecations inside LiteLLM and below it are not ours to mend
             with _defer_validators():
                 import litellm  # if it cannot be, `load` says so
+            for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+                logging.getLogger(name).handlers = [logging.NullHandler()]  # in place of standard error
+                logging.getLogger(name).setLevel(logging.WARNING)
             _bound_transports()
             import openai.resources  # noqa: F401 - with the lines below, what the first request would stop the loop for
 
@@ -205,8 +206,6 @@ def _prepare() -> None:
         gc.freeze()
         if collecting:
             gc.enable()
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-        logging.getLogger(name).handlers = [logging.NullHandler()]  # in place of standard error
 
 
 def _bound_transports() -> None:
