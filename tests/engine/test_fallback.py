@@ -21,10 +21,12 @@ from oi_tui.app.engine.core.chat_model import (
 )
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection
+from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.models.cached_model import AnswerCache, CachedModel
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.session.fallback_model import COOLING, FallbackModel
-from oi_tui.app.engine.testing import FakeKernels, FakeModel
+from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
+from support.front import engine
 from support.kinds import narrow
 from support.openai_server import OpenAIServer, Turn
 
@@ -161,3 +163,12 @@ async def test_L37_half_an_answer_is_not_kept_and_a_broken_cache_is_said(tmp_pat
     deltas = [delta async for delta in model.stream(REQUEST)]
     assert "cannot be used" in narrow(deltas[0], AnswerNote).title
     assert narrow(deltas[1], TextDelta).text == "Hello."
+
+
+async def test_L37_a_name_with_an_address_is_asked_of_that_server(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel([DOWN], "Hello."))
+    models.fallback = ("qwen3@http://127.0.0.1:1/v1",)
+    async with engine(tmp_path, models.model, models=models, api_base="http://127.0.0.1:2/v1") as front:
+        await front.client.send(Open())
+        assert (await front.turn("Hi")).reason == "done"
+    assert models.opened[-1][:2] == ("qwen3", "http://127.0.0.1:1/v1")

@@ -10,6 +10,7 @@ from oi_tui.app.engine.core.settings import InstructionsSection, Settings
 from oi_tui.app.engine.core.verbs import FindInstructions, UseInstructions
 from oi_tui.app.screens.instructions_screen import InstructionsEditor, InstructionsScreen
 from oi_tui.widgets.editor import SourceEditor
+from oi_tui.widgets.viewer.pane import TextPane
 from support.hostile import hostile_line, seen_line
 from support.snapshot import Snap
 from support.stage import Play, Stage
@@ -58,6 +59,16 @@ async def test_L31_e_changes_the_persons_own_for_this_session_and_shows_it(play:
         assert (await stage.engine.heard(5))[3] == UseInstructions(text=None)
         await stage.pilot.press("escape")
         await stage.until(lambda: stage.app.screen is stage.app.chat)
+
+
+async def test_L31_what_the_model_reads_wraps_between_words(play: Play) -> None:
+    text = "Files in this folder are kept, and everything else is scratch space that will be lost at the end of it."
+    async with play() as stage:
+        screen = await opened(stage, InstructionsFound(parts=(InstructionPart(origin="own", name="n", text=text),)))
+        await stage.until(lambda: "↪" in stage.seen)
+        pane = screen.query_one(TextPane)
+        rows = [pane.render_line(row).text.replace("↪", " ").split() for row in range(pane.size.height)]
+        assert set(text.split()) <= {word for row in rows for word in row}
 
 
 async def test_L31_what_is_given_up_or_as_it_was_is_not_sent(play: Play) -> None:

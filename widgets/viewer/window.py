@@ -16,7 +16,7 @@ from oi_tui.widgets.rows.selection import selected_text
 from oi_tui.widgets.rows.window import RowWindow
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.search import Search
-from oi_tui.widgets.timeline.wrap import Continuation, Line, TextRun, cells, fold_runs, window
+from oi_tui.widgets.timeline.wrap import Continuation, Line, TextRun, cells, window, wrap
 from oi_tui.widgets.viewer.line_index import LineIndex
 
 MOST_COPIED = 1_000_000
@@ -178,7 +178,7 @@ class TextWindow(RowWindow):
         runs: list[TextRun] = [(text, ink.sgr(sgr, ink.console)) for text, sgr in self.lines.styled_line(line)]
         number = self.lines.number(line)
         if self.wraps:
-            broken = fold_runs(runs, self.room)
+            broken = wrap(runs, self.room)
         else:
             # More than can be seen, whatever the width of the letters.
             broken = [window(_first(runs, 4 * (self.shift + self.room)), self.shift, self.room)]

@@ -93,7 +93,7 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     answer_timeout: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """Timeout in seconds for a whole answer; 0 is no limit, because reasoning and slow machines take long."""
     fallback: tuple[str, ...] = ()
-    """Models that answer instead, in this order, while this one cannot: `["openai/gpt-5", "ollama/llama3"]`."""
+    """Models that answer instead, in this order, while this one cannot: `["ollama/llama3", "qwen3@http://gpu:8000/v1"]`."""
     cache: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """Hours for which the answer to the very same request is taken from a cache; 0 is no cache."""
     extra: ModelExtra = ModelExtra()

@@ -307,8 +307,10 @@ class ModelSwitch:
         return self._aside
 
     async def _open_beside(self, name: str) -> Model:
-        """Another model beside the one in use, which continues as it is."""
-        verb = self._servers.place(UseModel(name=name), self._session.transcript)
+        """Another model beside the one in use, which continues as it is; `NAME@URL` names its server too."""
+        name, at, server = name.partition("@http")
+        asked = UseModel(name=name, api_base=f"http{server}" if at else None)
+        verb = self._servers.place(asked, self._session.transcript)
         in_use = (*self._elsewhere(), self._session.transcript.model)
         return self._listen(await self._models.open(verb.name, verb.api_base, verb.api_key, elsewhere=lambda: in_use))
 
