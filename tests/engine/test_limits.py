@@ -1,6 +1,8 @@
 """Budgets over all sessions: of a turn, a day, a month and a provider, and limits for a minute."""
 
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,12 +10,15 @@ import pytest
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, Retrying, TextDelta
+from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import RetryScheduled, TurnEnded
 from oi_tui.app.engine.core.model_request import RequestRecord
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import BudgetSection, LoopSection, ProviderBudget, Settings
 from oi_tui.app.engine.log.ledger import Ledger
+from oi_tui.app.engine.log.metered_model import MeteredModel
 from oi_tui.app.engine.session.accounting import Accounting
+from oi_tui.app.engine.session.fallback_model import FallbackModel
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
 
 DAY = 24 * 3600
@@ -128,6 +133,46 @@ async def test_L11_a_budget_that_nobody_can_count_stops_all(tmp_path: Path) -> N
         warned = Place(ledger, BudgetSection(day=1.0, at_limit="warn"))
         await warned.session.run("Hello")
         assert warned.ends == ["done"]
+
+
+async def test_L11_a_budget_holds_while_what_was_spent_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "usage.db"
+    ledger = Ledger(path)
+    spend(ledger, 0.0)
+    ledger.close()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON requests BEGIN SELECT raise(ABORT, 'disk full'); END")
+    place = Place(Ledger(path), BudgetSection(day=1.0))
+    await place.session.run("Hello")
+    await place.session.run("Hello")
+    assert place.ends == ["done", "budget"]
+    assert "disk full" in place.notices[0]
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("DROP TRIGGER full")
+    for _ in range(2):
+        await place.session.run("Hello")
+    assert place.ends == ["done", "budget", "done", "budget"]
+    assert "$1.00 of $1.00" in place.notices[-1]  # the first answer is counted, too
+
+
+async def test_L11_a_model_that_continues_for_another_has_its_own_price_and_budget(ledger: Ledger) -> None:
+    spend(ledger, 2.0, provider="openai")
+    budget = BudgetSection(month=9.0, providers={"openai": ProviderBudget(month=1.0)})
+    for name, told, why in (("openai/x", True, "budget for openai"), ("groq/y", False, "the price of groq/y")):
+        place = Place(ledger, budget)
+        other = FakeModel("Hi.", name=name)
+        other.tells_price = told
+        metered = place.accounting.meter(other)
+
+        async def open_model(_: str, metered: MeteredModel = metered) -> MeteredModel:
+            return metered
+
+        broken = FakeModel([ModelError("unreachable", "Nobody answers.")], name="groq/m")
+        first = place.accounting.meter(broken)
+        place.session.choices.use_model(FallbackModel(first, [name], open_model, lambda title, hint: None))
+        await place.session.run("Hello")
+        assert other.requests == []
+        assert why in place.notices[-1]
 
 
 async def test_L11_a_model_without_a_price_is_not_asked_under_a_budget_of_the_settings(ledger: Ledger) -> None:

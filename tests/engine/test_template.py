@@ -43,6 +43,7 @@ def test_L32_a_template_comes_to_its_text(text: str, said: str) -> None:
         ("{{ nobody }}", "'nobody' is undefined. There are: current_date, cwd, level, os, team."),
         ("{{ 'a' * 10**9 }}", "arithmetic"),
         ("{{ 9**9**9 }}", "arithmetic"),
+        ("{{ (cwd ~ cwd)|length }}", "joined texts"),
         ("{{ cwd.__class__.__mro__ }}", "no attributes"),
         ("{{ cwd['x'] }}", "no attributes"),
         ("{{ cwd.format(1) }}", "call"),
@@ -73,6 +74,20 @@ def test_L32_a_long_list_is_printed_and_not_looped_over() -> None:
     assert render_template("{{ many }}", many).endswith("99, 100")
     with pytest.raises(TemplateFailed, match="at most 100 items"):
         render_template("{% for one in many %}{% endfor %}", many)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% for a in many %}{% for b in many %}{% if long|upper == a %}{% endif %}{% endfor %}{% endfor %}",
+        "{% if long|upper == long|lower %}{% endif %}" * 1000,
+    ],
+    ids=["loops", "filters"],
+)
+def test_L32_a_template_that_would_work_for_seconds_is_refused_before_it_begins(text: str) -> None:
+    much: dict[str, TemplateValue] = {"many": tuple(map(str, range(100))), "long": "x" * 60_000}
+    with pytest.raises(TemplateFailed, match="too much work"):
+        render_template(text, much)
 
 
 @given(st.text(alphabet="{}%#|.()[]'~*+ \nabcdefinors_019", max_size=60))

@@ -42,14 +42,17 @@ class MeteredModel:
         note: NoteRequest,
         blank: RequestRecord,
         *,
+        require: Callable[[Model], None] = lambda model: None,
         wait: Callable[[], float] = lambda: 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`blank` is a record with all that is known of every request of this session: its id, folder and profile.
-        `wait` says how many seconds a request has to wait for our own limits; OiTuiError if it may not be sent."""
+        `require` raises ModelError if this model may not be asked now. `wait` says how many seconds a request has to
+        wait for our own limits."""
         self._model = model
         self._note = note
         self._blank = blank
+        self._require = require
         self._wait = wait
         self._clock = clock
 
@@ -80,10 +83,11 @@ class MeteredModel:
     def for_session(self, session_id: str) -> "MeteredModel":
         """The same model, counted for another session, such as a fork."""
         blank = msgspec.structs.replace(self._blank, session_id=session_id)
-        return MeteredModel(self._model, self._note, blank, wait=self._wait, clock=self._clock)
+        return MeteredModel(self._model, self._note, blank, require=self._require, wait=self._wait, clock=self._clock)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """The answer, unchanged; it is noted when it is over, however it ends."""
+        self._require(self._model)
         while (delay := self._wait()) > 0:
             yield Retrying(delay=delay, why="own limit for a minute")
             await asyncio.sleep(delay)

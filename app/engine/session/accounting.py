@@ -7,7 +7,7 @@ from datetime import datetime
 from oi_tui.app.engine.agent.budget import BudgetNotice, dollars
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.errors import ModelError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, StepStarted, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.model_request import RequestRecord, TurnRecord, provider_prefix
 from oi_tui.app.engine.core.protocol import Configure
@@ -32,6 +32,8 @@ class Accounting:
         """When the turn began; None between turns."""
         self._spent_before = 0.0
         """US dollars of the session before the turn."""
+        self._uncounted: list[RequestRecord | TurnRecord] = []
+        """What the ledger could not take yet, the oldest first."""
         self.limits = SpendingLimits(setup.settings.budget, ledger, profile=setup.profile)
         session.budget.wider = self
 
@@ -43,7 +45,7 @@ class Accounting:
         if isinstance(model, MeteredModel):
             return model.for_session(self._id)
         blank = RequestRecord(at=0.0, session_id=self._id, folder=self._setup.cwd, profile=self._setup.profile)
-        return MeteredModel(model, self._note, blank, wait=self._wait)
+        return MeteredModel(model, self._note, blank, require=self._require, wait=self._wait)
 
     def follow(self, event: AnyEvent) -> None:
         """Count a turn when it ends."""
@@ -78,10 +80,23 @@ class Accounting:
 
     def obstacle(self) -> BudgetNotice | None:
         """Why no further request may be sent, None while there is room."""
+        return self._obstacle(*self._state())
+
+    def _obstacle(self, provider: str, turn_cost: float) -> BudgetNotice | None:
         try:
-            return self.limits.obstacle(*self._state())
+            if self._uncounted and self.counts_money:
+                self._count()
+            return self.limits.obstacle(provider, turn_cost)
         except StoreError as error:
             return BudgetNotice("error", error.title, error.hint)
+
+    def _require(self, model: Model) -> None:
+        """ModelError if a budget does not allow a request to exactly this model: one that continues for another, or
+        writes summaries, has its own price and provider."""
+        provider, (_, turn_cost) = provider_prefix(model.name), self._state()
+        unpriced = self._session.budget.check_price(model.name, known=model.tells_price)
+        if obstacle := unpriced or self._obstacle(provider, turn_cost):
+            raise ModelError("budget", obstacle.title, hint=obstacle.hint)
 
     def notices(self) -> list[BudgetNotice]:
         """What to say of the limits after an answer, each thing once."""
@@ -133,9 +148,15 @@ class Accounting:
         self._session.notice("info", f"Spent: {', '.join(said)}.", "More: oi-tui usage --by day", details)
 
     def _note(self, record: RequestRecord | TurnRecord) -> None:
-        if self._ledger is None:
-            return
+        self._uncounted.append(record)
         try:
-            self._ledger.note(record)
+            self._count()
         except StoreError as error:  # an answer is not lost because its price cannot be kept
-            _log.warning("a request was not counted: %s", error)
+            _log.warning("a request is not counted yet: %s", error)
+
+    def _count(self) -> None:
+        """Write what is not in the ledger yet; StoreError if that fails: then nobody knows what was spent."""
+        while self._uncounted:
+            if self._ledger is not None:
+                self._ledger.note(self._uncounted[0])
+            del self._uncounted[0]

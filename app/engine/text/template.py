@@ -1,8 +1,9 @@
 """A person's own text as a template: `{{cwd}}`, `{% if os == "Linux" %}`, in Jinja2's language without what could run
 long or grow.
 
-A template may come with somebody else's profile. So it has neither calls, assignments nor arithmetic, loops only over
-the lists that its variables name, and only filters that keep the length of a text; Jinja2's own sandbox is beneath.
+A template may come with somebody else's profile. So it has neither calls, assignments, arithmetic nor joined texts,
+loops only over the lists that its variables name, and only filters that keep the length of a text; what all of it would
+do is counted before it begins. Jinja2's own sandbox is beneath.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,11 +23,17 @@ MOST_LOOPED = 100
 ALWAYS_THERE = ("current_date", "cwd", "os")
 """Variables that every template has."""
 
+MOST_WORK = 50_000_000
+"""Characters that all steps of a template may go through: some tenths of a second."""
+
+_STEP = 500
+"""Characters whose time a step takes that reads none."""
+
 _MARKS = ("{{", "{%", "{#")
 
 _PLAIN = frozenset(
     {"Template", "Output", "TemplateData", "Name", "Const", "If", "CondExpr", "Compare", "Operand", "And", "Or", "Not"}
-    | {"For", "Concat", "Filter", "Test", "Getattr", "Getitem"}
+    | {"For", "Filter", "Test", "Getattr", "Getitem"}
 )
 """Nodes of a template, by the names of their classes."""
 
@@ -70,6 +77,10 @@ def render_template(text: str, variables: Mapping[str, TemplateValue]) -> str:
             name for name, value in variables.items() if isinstance(value, tuple) and len(value) <= MOST_LOOPED
         )
         _check(tree, lists, 0)
+        constants = (str(node.value) for node in tree.find_all(jinja2.nodes.Const))
+        longest = max(map(_length, (*variables.values(), *constants)), default=0)
+        if _steps(tree, variables) * (_STEP + longest) > MOST_WORK:
+            raise TemplateFailed("It is too much work: shorter loops, fewer filters or shorter variables.")
         pieces = environment.from_string(tree).generate(**variables)
         return "".join(_limit_pieces(pieces))
     except jinja2.TemplateSyntaxError as error:
@@ -120,7 +131,27 @@ def _check(node: "nodes.Node", lists: frozenset[str], loops: int) -> None:
         _check(child, lists, loops)
 
 
+def _length(value: TemplateValue) -> int:
+    return sum(map(len, value)) if isinstance(value, tuple) else len(str(value))
+
+
+def _steps(node: "nodes.Node", variables: Mapping[str, TemplateValue]) -> int:
+    """Expressions that are worked out, where every condition holds and every loop goes through its list."""
+    from jinja2 import nodes  # as above
+
+    below = sum(_steps(child, variables) for child in node.iter_child_nodes())
+    match node:
+        case nodes.For(iter=nodes.Name(name=name)):
+            looped = variables[name]
+            return 1 + below * (len(looped) if isinstance(looped, tuple) else 1)
+        case nodes.TemplateData():
+            return 0  # the text as it stands, whose length is limited
+        case _:
+            return 1 + below
+
+
 _WORDS = {
+    "Concat": "joined texts",
     "Call": "call",
     "Assign": "assignment",
     "AssignBlock": "assignment",
