@@ -1,5 +1,6 @@
 """What running code calls, with the shipped fakes: each call is an action that is decided, run, told and bounded."""
 
+import asyncio
 import json
 
 from oi_tui.app.engine.agent.kernel_calls import MOST_CALLS
@@ -15,10 +16,10 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     UsageReported,
 )
-from oi_tui.app.engine.core.kernel_call import CALL_MARK, KernelCall, read_call
+from oi_tui.app.engine.core.kernel_call import CALL_MARK, read_call
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.values import ApprovalMode, Confinement
+from oi_tui.app.engine.core.values import ApprovalMode, Confinement, KernelCall
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.formats.lmc.writer import LmcWriter
 from oi_tui.app.engine.kernels.base import RunResult
@@ -310,3 +311,29 @@ def test_U31_a_question_that_only_looks_like_a_call_is_a_question() -> None:
         assert read_call(question) is None
     said = CALL_MARK + json.dumps({"number": 3, "method": "run", "text": "ls", "language": "shell"})
     assert read_call(said) == KernelCall(number=3, method="run", text="ls", language="shell")
+
+
+async def test_U31_a_refusal_in_the_persons_own_cell_does_not_end_the_turn_after_it() -> None:
+    house = House(runs("ls"), approve="ask", answers=(CELL, "Done."))
+    observer = decide(house.session, "skip")
+    await house.session.run_code("python", "cell")
+    assert "refused" in str(house.replies[0]["refusal"])
+    house.python.script = {"cell": [OVER]}
+    await house.session.run("go")
+    assert observer.of(TurnEnded)[-1].reason == "done"
+
+
+async def test_U31_what_was_called_ends_with_a_kernel_that_dies_under_its_call() -> None:
+    house = House(runs("ls"))
+    house.shell.blocked = True
+
+    def react(event: AnyEvent) -> None:
+        if isinstance(event, ExecutionStarted) and house.shell.state == "idle":
+            answering.append(asyncio.create_task(house.python.answer("")))  # the caller goes on, and ends
+
+    answering: list[asyncio.Task[None]] = []
+    house.python.script = {"cell": [runs("ls"), RunResult(status="died")]}
+    observer = RecordingObserver(react)
+    house.session.emitter.observers = (observer,)
+    await house.session.run("go")
+    assert [event.status for event in observer.of(ExecutionFinished)] == ["interrupted", "died"]

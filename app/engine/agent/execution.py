@@ -20,9 +20,8 @@ from oi_tui.app.engine.core.events import (
     NoticeAdded,
 )
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.kernel_call import KernelCall
 from oi_tui.app.engine.core.outcomes import ExecutionStatus, KernelState
-from oi_tui.app.engine.core.values import Level
+from oi_tui.app.engine.core.values import KernelCall, Level
 from oi_tui.app.engine.kernels.base import InterruptMeans, Runner, RunResult, kernel_change
 
 REPLACE = "Esc twice within a second stops the turn and replaces the kernel; its variables are lost then."

@@ -15,7 +15,8 @@ from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.encoding import as_json, expressible
 from oi_tui.app.engine.core.events import CallFinished, CallStarted, CodeFinished, CodeStarted, Emit
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.kernel_call import ASK_MODEL, CallAnswer, KernelCall
+from oi_tui.app.engine.core.kernel_call import ASK_MODEL, CallAnswer
+from oi_tui.app.engine.core.values import KernelCall
 from oi_tui.app.engine.kernels.base import Runner
 from oi_tui.app.engine.policy.decide import PolicyDecision
 from oi_tui.app.engine.text.mime import plain_text

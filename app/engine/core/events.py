@@ -39,7 +39,6 @@ from typing import Literal
 
 from oi_tui.app.engine.core.blocks import ContextMark
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.kernel_call import KernelCall
 from oi_tui.app.engine.core.outcomes import (
     Decider,
     ExecutionStatus,
@@ -49,7 +48,7 @@ from oi_tui.app.engine.core.outcomes import (
     Verdict,
 )
 from oi_tui.app.engine.core.outputs import Output, Progress, StreamName, Tail, WholeOutput, WrittenFiles
-from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, Language, Level, Remedy, Value
+from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, KernelCall, Language, Level, Remedy, Value
 
 
 class Event(Value, frozen=True, kw_only=True):

@@ -3,29 +3,15 @@
 It comes from a process that is not trusted, as `InputRequested` does, and is decided about as what a model proposes.
 """
 
-from typing import Literal
-
 import msgspec
 
-from oi_tui.app.engine.core.values import Value
+from oi_tui.app.engine.core.values import KernelCall, Value
 
 ASK_MODEL = "ask_model"
 """The tool that an `ask` is a call of; only running code can call it."""
 
 CALL_MARK = "\0oi-tui call\0"
 """The question of an input request that is a call begins with this; JSON follows."""
-
-
-class KernelCall(Value, frozen=True, kw_only=True):
-    """One call; the code waits for its answer."""
-
-    number: int
-    """Which call of its kernel it is: the answer has the same."""
-    method: Literal["run", "ask"]
-    text: str
-    """The code, or the prompt."""
-    language: str = ""
-    """Of the code, as the caller named it."""
 
 
 class CallAnswer(Value, frozen=True, kw_only=True):

@@ -91,3 +91,15 @@ Remedy = Literal["retry", "model"]
 
 Level = Literal["info", "warning", "error"]
 """How loud a notice is."""
+
+
+class KernelCall(Value, frozen=True, kw_only=True):
+    """What running code asks of its session, and waits for (`kernel_call.py`)."""
+
+    number: int
+    """Which call of its kernel it is: the answer has the same."""
+    method: Literal["run", "ask"]
+    text: str
+    """The code, or the prompt."""
+    language: str = ""
+    """Of the code, as the caller named it."""

@@ -26,8 +26,8 @@ from oi_tui.app.engine.core.events import (
     OutputUpdated,
 )
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.kernel_call import KernelCall
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamName, StreamOutput, WholeOutput
+from oi_tui.app.engine.core.values import KernelCall
 from oi_tui.app.engine.kernels.base import RunRequest, RunResult
 from oi_tui.app.engine.kernels.event_rate import EventRate
 from oi_tui.app.engine.kernels.output_cap import OutputCap
