@@ -7,7 +7,7 @@ from oi_tui.app.engine.agent.compaction import read_aside
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest
-from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.core.kernel_call import ASK_MODEL
 from oi_tui.app.engine.core.values import Confinement
@@ -67,7 +67,7 @@ class AskedModel:
         try:
             with self._plugins.around(request):
                 answer = await read_aside(model, request, self._emit, LONGEST)
-        except ModelError as error:
+        except OiTuiError as error:
             raise ToolFailed(error.title) from error
         if not (text := safe_text(answer.rpartition("</think>")[2]).strip()):
             raise ToolFailed(f"{model.name} gave an empty answer.")
