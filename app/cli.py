@@ -137,7 +137,7 @@ def program() -> None:
     help="If another oi-tui has that session open: begin a new one, fork it, or look at it read-only.",
 )
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
-@click.option("--theme", type=words, metavar="NAME", help="Theme: harbour or harbour-light.")
+@click.option("--theme", type=words, metavar="NAME", help="Theme; `oi-tui theme` lists them.")
 @click.option("--transcript", is_flag=True, help="Print the transcript as plain text at the end.")
 @common
 def app(

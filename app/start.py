@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WITHOUT_SCREEN = frozenset(
     {
         *("attach", "audit", "auth", "config", "doctor", "engine", "help", "kernels", "logs", "models", "profile"),
-        *("replay", "run", "sessions", "trust", "usage", "-h", "--help", "--version"),
+        *("replay", "run", "sessions", "theme", "trust", "usage", "-h", "--help", "--version"),
     }
 )
 """Words of a command line that opens no screen."""

@@ -33,7 +33,7 @@ from oi_tui.app.engine.files.paths import log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.client import Connect, EngineClient
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
-from oi_tui.app.look import remember_look, wear
+from oi_tui.app.look import ThemeControl, remember_look
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.compositing import FrontCompositor
@@ -43,7 +43,6 @@ from oi_tui.app.terminal.probe import TerminalFacts, Window, graphics, window_si
 from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
 from oi_tui.app.terminal.screen_copy import FrameDifference, ScreenCopy
 from oi_tui.app.terminal.typing_order import TypingOrder
-from oi_tui.themes.loader import ThemeError, choose_palette, load_palette
 from oi_tui.widgets.arming import Clock, NotesKeys
 from oi_tui.widgets.text_box import Completer
 
@@ -72,28 +71,29 @@ class OiTui(TypingOrder):
     ) -> None:
         """With a `workplace`, no engine starts before a decision about the folder. `recorded`: the other side plays a
         recording. `outlives`: the engine keeps running, detached, if the terminal is lost."""
-        super().__init__(driver_class=ProbingDriver if settings.screen.images == "auto" else GuardedDriver)
+        asks = "auto" in (settings.screen.images, settings.screen.theme)
+        super().__init__(driver_class=ProbingDriver if asks else GuardedDriver)
         self._images = settings.screen.images
         self._known = TerminalFacts()
         self._copy = ScreenCopy()
         look = settings.screen
         means = means_of(os.environ, bell=look.bell, notifications=look.notifications, title=look.title)
         self._attention = Attention(lambda said: tell_terminal(self._driver, said), means, clock)
-        palette, self._complaint = choose_palette(settings.screen.theme)
-        wear(self, palette)
+        self.themes = ThemeControl(self, settings.screen.theme)
         self._connect, self._clock = connect, clock
         self._workplace = workplace
         self._recorded = recorded
         self.chat = ChatScreen(
             self._start_engine,
             settings,
-            palette,
+            self.themes.palette,
             session_id=session_id,
             clock=clock,
             recorded=recorded,
             follow=self._attention.follow,
             outlives=outlives,
         )
+        self.themes.chat = self.chat
         self.chat._compositor = FrontCompositor()
         self.code_completer: Completer | None = None  # known when the screen is complete
         if prompt:
@@ -106,7 +106,7 @@ class OiTui(TypingOrder):
 
     def get_css_variables(self) -> dict[str, str]:
         """The colours of our theme; empty before it is set, because Textual's default theme is never shown."""
-        return super().get_css_variables() if self.theme not in BUILTIN_THEMES else {}
+        return super().get_css_variables() if self.current_theme is not BUILTIN_THEMES.get(self.theme) else {}
 
     def get_default_screen(self) -> Screen[None]:
         return self.chat
@@ -121,8 +121,9 @@ class OiTui(TypingOrder):
         self.watch(self, "app_focus", self._attention.note_focus, init=False)
         # After `fg` the terminal holds whatever the shell left there.
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
-        if self._complaint:
-            self.notify(self._complaint, severity="warning")
+        self.themes.start()
+        if self.themes.complaint:
+            self.notify(self.themes.complaint, severity="warning")
         if self._workplace is not None:
             self.run_worker(self.chat.leaving.tell_detached(), name="detached")
         if not self.is_headless:
@@ -166,6 +167,7 @@ class OiTui(TypingOrder):
         """The terminal told what it can show, or another font may have come with another size."""
         if isinstance(event, TerminalKnown):
             self._known = event.known
+            self.themes.note_terminal(event.known.light)
         if not self.is_headless:
             window = window_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else Window()
             self.chat.set_graphics(graphics(self._images, self._known, window, os.environ))
@@ -222,7 +224,7 @@ class OiTui(TypingOrder):
                 self.call_later(self.chat.run_action, picked.command.action)
 
         if self.screen is self.chat:
-            current = {"theme": self.theme, "approve": self.chat.bridge.transcript.approval}
+            current = {"approve": self.chat.bridge.transcript.approval}
             self.push_screen(PaletteScreen(current, find_command(command_id)), run)
 
     async def action_quit(self) -> None:
@@ -254,17 +256,9 @@ class OiTui(TypingOrder):
         if not isinstance(self.screen, GuideScreen):
             self.push_screen(GuideScreen(self.screen, self.chat.palette))
 
-    def action_use_theme(self, name: str) -> None:
-        """Other colours, if there is such a theme."""
-        try:
-            palette = load_palette(name)
-        except ThemeError as error:
-            self.notify(f"{safe_text(str(error))}.", severity="warning")
-            return
-        wear(self, palette)
-        self.chat.set_palette(palette)
-        if not self.is_headless:
-            self.run_worker(remember_look(self.chat, self.console), name="look")
+    def action_use_theme(self, name: str = "") -> None:
+        """Another theme; without a name, one of a list."""
+        self.themes.choose(name)
 
     def action_toggle_mouse(self) -> None:
         """The mouse to the terminal, whose own selection then works, or back."""

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import cairosvg
+from PIL import Image
 from textual.pilot import Pilot
 
 from oi_tui.app.engine.core.protocol import Configure, ModelOffer, ModelsFound
@@ -23,6 +24,7 @@ from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeModel, FakeModels
 from oi_tui.app.frontend.client import EngineClient, LocalClient
+from oi_tui.app.screens.theme_screen import ThemeScreen
 from oi_tui.app.tui import OiTui
 
 HERE = Path(__file__).parent
@@ -211,6 +213,30 @@ async def empty(pilot: Pilot[None]) -> None:
     await until(pilot, lambda: app.chat.bridge.transcript.model != "")
 
 
+async def picker(pilot: Pilot[None]) -> None:
+    """The themes, at the one in use, with an example."""
+    await empty(pilot)
+    await pilot.press(*"/theme", "enter")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ThemeScreen))
+    await until(pilot, lambda: "How cold" in pilot.app.export_screenshot(simplify=True).replace("&#160;", " "))
+
+
+async def themes_in_one(names: tuple[str, str, str, str]) -> None:
+    """`themes.png`: the picker at four themes."""
+    parts = []
+    for name in names:
+        await take(f"theme-{name}", (80, 24), picker, theme=name)
+        with Image.open(HERE / f"theme-{name}.png") as opened:
+            parts.append(opened.convert("RGB"))
+        for ending in ("svg", "png"):
+            (HERE / f"theme-{name}.{ending}").unlink()
+    width, height = parts[0].size
+    whole = Image.new("RGB", (2 * width, 2 * height))
+    for number, part in enumerate(parts):
+        whole.paste(part, (number % 2 * width, number // 2 * height))
+    whole.resize((width, height), Image.Resampling.LANCZOS).save(HERE / "themes.png", optimize=True)
+
+
 async def main() -> None:
     """Take all pictures, one after the other."""
     await take("chat", (110, 54), chat)
@@ -223,6 +249,7 @@ async def main() -> None:
     await take("first-start", (100, 24), setup_screen, model="")
     await take("empty", (100, 24), empty)
     await take("help", (110, 46), help_screen)
+    await themes_in_one(("nord", "contrast-light", "clear", "solarized-light"))
 
 
 if __name__ == "__main__":

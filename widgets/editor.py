@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets.text_area import TextAreaTheme
 
 from oi_tui.app.engine.text.safe import Editable, editable_text, without_hidden
-from oi_tui.themes.palette import Palette
+from oi_tui.themes.palette import Palette, rich_palette
 from oi_tui.widgets.keyrow import Hint, KeyLabel, key_labels
 from oi_tui.widgets.text_box import TextBox
 from oi_tui.widgets.timeline.source_view import gutter_width
@@ -131,6 +131,7 @@ class SourceEditor(TextBox):
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
+        palette = rich_palette(palette)
         code = palette.code
         self.register_theme(
             TextAreaTheme(

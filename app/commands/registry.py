@@ -9,6 +9,7 @@ from typing import NamedTuple, get_args
 
 from textual.binding import Binding, BindingType
 
+from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (
@@ -31,7 +32,7 @@ from oi_tui.app.engine.core.verbs import (
     UseKernel,
     UseModel,
 )
-from oi_tui.themes.loader import theme_names
+from oi_tui.themes.loader import AUTO, theme_names
 
 _MONEY = re.compile(r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})")
 _TOKENS = re.compile(r"(\d{1,12}) ?(k)? ?tokens?")
@@ -54,6 +55,8 @@ class Command(NamedTuple):
     """What may follow the slash command, for the help."""
     choices: Callable[[], Mapping[str, str]] = dict
     """The words that may follow it, each with its meaning; empty where others may."""
+    picker: str = ""
+    """The Textual action that asks for the argument, where a list in the palette is not enough."""
     action: str = ""
     """A Textual action; ARGUMENT is replaced by the argument of the slash command."""
     verb: Callable[[str], AnyVerb] | None = None
@@ -80,6 +83,10 @@ EXPORT_FORMATS: dict[ExportFormat, str] = {
     "lmc": "Whole session in LMC, to import again (.json)",
     "messages": "List of messages for Open Interpreter (.json)",
 }
+
+
+def _themes() -> Mapping[str, str]:
+    return {AUTO: "dark or light as the terminal"} | dict.fromkeys(theme_names(theme_folders()), "")
 
 
 def _use_model(argument: str) -> AnyVerb:
@@ -212,7 +219,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "theme", "Theme", "Change the colours", slash="theme", argument="NAME", action="app.use_theme(ARGUMENT)",
-        choices=lambda: dict.fromkeys(theme_names(), ""),
+        choices=_themes, picker="app.use_theme",
     ),
     Command(
         "export", "Export this session", "Write this session to a file: notebook, Markdown, HTML or messages",

@@ -26,6 +26,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pluggy
@@ -103,6 +104,13 @@ class ScreenHooks:
 
         Called when the first rich result is drawn. A string such as `oi_tui_vega:render` is imported when the first
         result of its type is.
+        """
+
+    @_hookspec
+    def register_themes(self) -> Path:  # type: ignore[empty-body] # a specification
+        """A folder with theme files, `NAME.toml` each (see `themes/README.md`).
+
+        Called when all themes are listed, or one is asked for that is neither the person's nor ours.
         """
 
 

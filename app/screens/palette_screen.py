@@ -4,7 +4,7 @@ People press ctrl+p, type a part of a word ("mod", "theme", "auto"), and press E
 is typed narrows the list; in the second one it may also be the argument itself (`allow Shell(git log *)`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -55,7 +55,7 @@ class PaletteScreen(PickScreen[Picked | None]):
     ]
     TITLE = "Commands"
 
-    def __init__(self, current: dict[str, str], command: Command | None = None) -> None:
+    def __init__(self, current: Mapping[str, str], command: Command | None = None) -> None:
         """`current`: by id of a command, the choice that is in force. With a `command`, its list comes first."""
         super().__init__()
         self._current = current
@@ -136,9 +136,9 @@ def _command_rows(words: str) -> Iterator[PaletteRow]:
     for _, row in sorted(((rank, row) for rank, row in ranked if rank is not None), key=lambda pair: pair[0]):
         slash = f"/{row.slash}" if row.slash else ""
         keys = "  ".join(part for part in (slash, spell_keys(row.key)) if part)
-        opens = bool(row.choices()) or row.id in _TYPED
+        opens = not row.picker and (bool(row.choices()) or row.id in _TYPED)
         yield PaletteRow(
-            f"{row.title} …" if opens else row.title,
+            f"{row.title} …" if opens or row.picker else row.title,
             row.help,
             keys,
             picked=None if opens else Picked(row),

@@ -132,8 +132,10 @@ class PromptDesk:
         try:
             if row is None:
                 raise WrongArgument(_unknown(typed.name))
-            if not typed.argument and row.choices():
-                await self._screen.run_action(f"app.palette({row.id!r})")
+            if not typed.argument and (row.picker or row.choices()):
+                await self._screen.run_action(row.picker or f"app.palette({row.id!r})")
+                if row.picker and self.area.text.startswith("/"):
+                    self.area.accept()
                 return False
             verb = _verb_of(row, typed.argument)
         except WrongArgument as wrong:

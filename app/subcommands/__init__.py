@@ -15,6 +15,7 @@ SUBCOMMANDS = (
     "profile",
     "replay",
     "sessions",
+    "theme",
     "trust",
     "usage",
 )
@@ -71,6 +72,10 @@ def subcommand(name: str) -> click.Command | None:
             from oi_tui.app.subcommands.sessions import sessions
 
             return sessions
+        case "theme":
+            from oi_tui.app.subcommands.theme import theme
+
+            return theme
         case "trust":
             from oi_tui.app.subcommands.trust import trust
 

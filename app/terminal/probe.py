@@ -21,7 +21,11 @@ _NAME = "\x1b[>0q"
 _KITTY = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 _SIXEL = "\x1b[?1;1;0S\x1b[?2;1;0S"
 _CELL = "\x1b[16t\x1b[14t"
+_GROUND = "\x1b]11;?\x1b\\"
 _ATTRIBUTES = "\x1b[c"
+
+TELL_GROUND, TELL_NO_GROUND = "\x1b[?2031h", "\x1b[?2031l"
+"""Have the terminal report when it becomes dark or light, or not any more."""
 
 _ANSWER = (
     r"\x1b\[\?(?P<attributes>[\d;]+)c"
@@ -30,9 +34,13 @@ _ANSWER = (
     r"|\x1b\[\?(?P<sixel>[12];\d{1,6}(?:;\d{1,6})*)S"
     r"|\x1b\[6;(?P<cell>\d{1,6};\d{1,6})t"
     r"|\x1b\[4;(?P<window>\d{1,6};\d{1,6})t"
+    r"|\x1b\]11;rgba?:(?P<ground>[\da-fA-F]{1,4}(?:/[\da-fA-F]{1,4}){2,3})(?:\x1b\\|\x07)"
 )
+_REPORT = r"\x1b\[\?997;([12])n"
+"""The terminal became dark (1) or light."""
 _BEGUN = (
-    r"\x1b(?:\[(?:\?[\d;]*|[46]?|[46];[\d;]*)?|P(?:>(?:\|[^\x1b\x07]{0,100}\x1b?)?)?|_(?:G[^\x1b\x07]{0,200}\x1b?)?)?\Z"
+    r"\x1b(?:\[(?:\?[\d;]*|[46]?|[46];[\d;]*)?|P(?:>(?:\|[^\x1b\x07]{0,100}\x1b?)?)?|_(?:G[^\x1b\x07]{0,200}\x1b?)?"
+    r"|\](?:1(?:1(?:;[^\x1b\x07]{0,30}\x1b?)?)?)?)?\Z"
 )
 """The end of the input may be the beginning of an answer."""
 
@@ -79,6 +87,8 @@ class TerminalFacts(NamedTuple):
     cell: tuple[int, int] = (0, 0)
     window: tuple[int, int] = (0, 0)
     """Width and height in pixels."""
+    light: bool | None = None
+    """Whether its background is; None where it did not say."""
 
 
 def questions(environ: Mapping[str, str]) -> str:
@@ -89,7 +99,7 @@ def questions(environ: Mapping[str, str]) -> str:
     # tmux and screen would make Kitty's question a title, Apple's terminal shows it.
     inside = "TMUX" in environ or "STY" in environ or term.startswith(("tmux", "screen"))
     kitty = "" if inside or environ.get("TERM_PROGRAM") == "Apple_Terminal" else _KITTY
-    return _NAME + kitty + _SIXEL + _CELL + _ATTRIBUTES
+    return _NAME + kitty + _SIXEL + _CELL + _GROUND + _ATTRIBUTES
 
 
 class Answers:
@@ -104,10 +114,10 @@ class Answers:
     def feed(self, text: str) -> str:
         """Take input; returns everything that is no answer. An unfinished answer is held back until `rest`."""
         if self.complete:
-            return text
+            return re.sub(_REPORT, self._report, text) if "\x1b[?997" in text else text
         text = self._held + text
         self._held = ""
-        text = re.sub(_ANSWER, self._take, text)
+        text = re.sub(_REPORT, self._report, re.sub(_ANSWER, self._take, text))
         if not self.complete and (begun := re.search(_BEGUN, text)):
             text, self._held = text[: begun.start()], begun[0]
         return text
@@ -131,9 +141,15 @@ class Answers:
                 known = _with_sixel(known, [int(part) for part in text.split(";")])
             case "cell":
                 known = known._replace(cell=_size(text))
+            case "ground":
+                known = known._replace(light=_is_light(text))
             case _:
                 known = known._replace(window=_size(text))
         self.known = known
+        return ""
+
+    def _report(self, report: re.Match[str]) -> str:
+        self.known = self.known._replace(light=report[1] == "2")
         return ""
 
 
@@ -205,6 +221,12 @@ def _with_sixel(known: TerminalFacts, numbers: list[int]) -> TerminalFacts:
             return known._replace(largest=(width, height))
         case _:
             return known
+
+
+def _is_light(text: str) -> bool:
+    """Of a colour as X writes it: `ffff/ffff/ffff`, with one to four digits each."""
+    red, green, blue = (int(part, 16) / int("f" * len(part), 16) for part in text.split("/")[:3])
+    return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
 
 
 def _size(text: str) -> tuple[int, int]:

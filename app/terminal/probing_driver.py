@@ -8,12 +8,12 @@ from textual.app import App
 from textual.message import Message
 
 from oi_tui.app.terminal.guarded_driver import GuardedDriver
-from oi_tui.app.terminal.probe import Answers, TerminalFacts, questions
+from oi_tui.app.terminal.probe import TELL_GROUND, TELL_NO_GROUND, Answers, TerminalFacts, questions
 
 
 @dataclass
 class TerminalKnown(Message):
-    """The terminal answered what it can show."""
+    """The terminal answered what it can show, or became dark or light."""
 
     known: TerminalFacts
 
@@ -25,6 +25,7 @@ class ProbingDriver(GuardedDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._answers = Answers()
         self._questions = questions(os.environ) if self.input_tty else ""
+        self._asks = bool(self._questions)
 
     def start_application_mode(self) -> None:
         """As ever, and ask, but not again after a suspension."""
@@ -32,12 +33,20 @@ class ProbingDriver(GuardedDriver):
         if self._questions:
             self.write(self._questions)
             self._questions = ""
+        if self._asks:
+            self.write(TELL_GROUND)
+
+    def stop_application_mode(self) -> None:
+        """As ever; the terminal reports nothing to whoever comes next."""
+        if self._asks:
+            self.write(TELL_NO_GROUND)
+        super().stop_application_mode()
 
     def keys_of(self, text: str) -> str:
-        """The keys without the answers among them; tells the app when these are complete."""
-        was_complete = self._answers.complete
+        """The keys without the answers among them; tells the app when these are complete, and what is new later."""
+        was_complete, before = self._answers.complete, self._answers.known
         keys = self._answers.feed(text)
-        if self._answers.complete and not was_complete:
+        if self._answers.complete and (not was_complete or self._answers.known != before):
             self.process_message(TerminalKnown(self._answers.known))
         return keys
 

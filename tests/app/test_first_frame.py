@@ -38,7 +38,8 @@ FirstFrame(connect, Settings()).run(headless=True, size=(120, 40))
 """
 
 MODULES = """
-    app app.commands app.commands.mentions app.commands.registry app.commands.typed app.engine app.engine.core
+    app app.commands app.commands.mentions app.commands.registry app.commands.theme_folders
+    app.commands.typed app.engine app.engine.core
     app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
     app.engine.core.context_use app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice
     app.engine.core.modes

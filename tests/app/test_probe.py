@@ -130,6 +130,28 @@ def test_the_size_of_a_cell_is_that_of_the_window_now() -> None:
     assert cell_size(TerminalFacts(), Window(100, 50)) is None
 
 
+@pytest.mark.parametrize(
+    ("answer", "light"),
+    [
+        ("\x1b]11;rgb:1010/1414/1b1b\x1b\\", False),
+        ("\x1b]11;rgb:fdfd/f6f6/e3e3\x07", True),
+        ("\x1b]11;rgba:f/f/f/8\x07", True),
+        ("\x1b]11;#ffffff\x07", None),
+        ("", None),
+    ],
+)
+def test_V20_the_terminal_says_whether_it_is_light_and_when_that_changes(answer: str, light: bool | None) -> None:
+    for cut in range(len(answer) + 1):
+        answers = Answers()
+        assert "b" in answers.feed(answer[:cut]) + answers.feed(f"{answer[cut:]}b{PLAIN}")
+        assert answers.known.light is light
+        assert answers.complete
+        assert answers.feed("x\x1b[?997;2ny\x1b[?997;1n") == "xy"
+        assert answers.known.light is False
+        assert answers.feed("\x1b[?997;2n\x1b[A") == "\x1b[A"
+        assert answers.known.light is True
+
+
 def test_no_question_goes_where_it_would_do_harm() -> None:
     kitty = "\x1b_G"
     assert kitty in questions(MODERN)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from textual.css.constants import VALID_POINTER
 
-_MODES = "1000|1003|1004|1006|1015|1016|1049|2004|2026|2048|25|7"
-"""Mouse, focus, alternate screen, bracketed paste, whole frames, sizes, cursor, wrap: as Textual sets them."""
+_MODES = "1000|1003|1004|1006|1015|1016|1049|2004|2026|2031|2048|25|7"
+"""Mouse, focus, alternate screen, bracketed paste, whole frames, reports of dark or light, sizes, cursor, wrap."""
 
 _SHAPES = "|".join(sorted(VALID_POINTER))
 
@@ -34,7 +34,7 @@ ALLOWED = re.compile(
     r"|\x1b\[>\d{1,2}u|\x1b\[<u"  # the keyboard protocol, on and off
     r"|\x1b\[>4(?:;1)?m"  # that of xterm, on and off
     rf"|\x1b\]22;(?:{_SHAPES})\x07"  # the pointer's shape
-    r"|\x1b\[>0q|\x1b\[\?[12];1;0S|\x1b\[1[46]t|\x1b\[c"  # what is asked once: name, sixels, cells, attributes
+    r"|\x1b\[>0q|\x1b\[\?[12];1;0S|\x1b\[1[46]t|\x1b\]11;\?\x1b\\|\x1b\[c"  # asked once
     rf"|\x1b\]2;oi-tui(?:: (?:{_CALLS}))?\x1b\\|\x1b\[2[23];2t"  # the bell, and the title, kept and put back
     rf"|\x1b\]9;oi-tui: (?:{_CALLS})\x1b\\|\x1b\]777;notify;oi-tui;(?:{_CALLS})\x1b\\"  # notifications
     r"|\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"  # whether pictures are known

@@ -71,14 +71,6 @@ async def test_what_is_chosen_in_the_palette_is_done_and_a_question_stays_open_m
 
 async def test_a_command_that_needs_a_word_shows_what_there_is_and_what_is_typed(play: Play) -> None:
     async with play() as stage:
-        await stage.pilot.press(*"/theme", "enter")
-        await stage.settle()
-        assert title(stage) == "Theme · now: harbour"
-        assert rows(stage)[:2] == ["harbour", "harbour-light"]
-        await stage.pilot.press("down", "enter")
-        await stage.settle()
-        assert stage.app.theme == "harbour-light"
-
         await stage.pilot.press(*"/rule", "enter")
         await stage.settle()
         assert rows(stage)[:3] == ["allow …", "ask …", "deny …"]

@@ -6,7 +6,7 @@ from pygments.token import Token, _TokenType
 from rich.color import Color
 from rich.style import Style
 
-from oi_tui.themes.palette import Palette
+from oi_tui.themes.palette import Palette, rich_palette
 
 
 class Sgr(NamedTuple):
@@ -23,6 +23,7 @@ class Ink:
     """Styles by what they are for. Each has a background: no row is blended with anything."""
 
     def __init__(self, palette: Palette) -> None:
+        palette = rich_palette(palette)
         surfaces, inks = palette.surfaces, palette.inks
         page = surfaces.background
         self.palette = palette

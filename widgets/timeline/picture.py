@@ -122,7 +122,7 @@ def make_order(
 ) -> Order:
     """How to draw a picture (or a part of it, of `size` pixels) in this many columns and rows."""
     room = min(room[0], MOST_PICTURE_CELLS), min(room[1], MOST_PICTURE_CELLS)
-    ground = canvas.ink.palette.surfaces.surface_console
+    ground = canvas.ink.palette.picture_ground
     across, down = canvas.graphics.cell
     if canvas.graphics.protocol == "cells":
         # No part of a cell can stay empty, so it is rounded to whole ones.

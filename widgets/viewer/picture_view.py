@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from oi_tui.themes.palette import Palette
+from oi_tui.themes.palette import Palette, rich_palette
 from oi_tui.widgets.keyrow import Hint
 from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.drawing import DrawnPicture, Order
@@ -67,12 +67,12 @@ class PictureView(Widget, can_focus=True):
         super().__init__(id=id)
         self._words = words
         self._source = source
-        self._palette = palette
+        self._palette = rich_palette(palette)
         self._gallery = Gallery(self, graphics, self.refresh, realm=1)
         self._steps = 0
         self._centre = (0.5, 0.5)
         """In shares of the picture."""
-        self._ground = Style(bgcolor=palette.surfaces.surface_console)
+        self._ground = Style(bgcolor=self._palette.surfaces.surface_console)
         self._order: Order | None = None
         self._drawn: tuple[Order, DrawnPicture] | None = None
         self._is_broken = source.size is None
@@ -151,7 +151,7 @@ class PictureView(Widget, can_focus=True):
         width, height = (size[0], size[1]) if box is None else (box[2] - box[0], box[3] - box[1])
         shown = max(1, round(width * self._scale)), max(1, round(height * self._scale))
         columns, rows = (max(1, ceil(pixels / unit - 0.01)) for pixels, unit in zip(shown, self._cell, strict=True))
-        ground = self._palette.surfaces.surface_console
+        ground = self._palette.picture_ground
         columns, rows = min(columns, self.size.width), min(rows, self.size.height)
         words = self._words if box is None else None
         self._order = Order(self._source, columns, rows, shown, ground, box, keep=True, words=words)

@@ -265,6 +265,7 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     """Settings of the screen: how it looks."""
 
     theme: str = "harbour"
+    """A theme (`oi-tui theme` lists them), or `auto`: dark or light as the terminal."""
     mouse: bool = True
     images: Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"] = "auto"
     """How pictures are shown: `auto` asks the terminal; `sextant`, `quadrant` and `half` draw them with characters that
