@@ -22,6 +22,7 @@ from support.terminal import Terminal
 BROUGHT_ALONG = {
     "app/engine/models/litellm_model.py": {"httpx", "openai", "pydantic"},
     "app/engine/kernels/in_kernel.py": {"ipython", "stack-data"},
+    "app/engine/kernels/in_kernel_computer.py": {"ipython"},
     "app/engine/kernels/in_kernel_background.py": {"ipython"},
     "app/engine/kernels/in_kernel_tables.py": {"ipython", "traitlets"},
     "app/engine/kernels/in_kernel_figures.py": {"ipython", "traitlets"},
