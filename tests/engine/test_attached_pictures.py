@@ -110,6 +110,8 @@ def test_P1_what_does_not_compress_without_loss_becomes_a_jpeg() -> None:
     [
         (claiming(60_000, 60_000), "pixels"),
         (claiming(10_000, 10_000), "has 10,000×10,000 pixels, too many to read"),
+        (claiming(8_000, 8_000), "has 8,000×8,000 pixels, too many to read"),
+        (claiming(1, 70_000), "has 1×70,000 pixels, too many to read"),
         (claiming(10, 10), "is damaged"),
         (photograph()[:-5000], "is damaged"),
     ],

@@ -153,6 +153,23 @@ async def test_L37_the_very_same_request_is_answered_from_the_cache_with_its_age
         assert await said(other) == "Anew."
 
 
+async def test_L37_an_answer_of_one_server_is_not_that_of_another_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    heard: list[str] = []
+    for words in ("One.", "Another."):
+        with OpenAIServer() as server:
+            server.script(words)
+            section = ModelSection(name="hosted_vllm/x", cache=1.0)
+            models = Models(section, environ={"HOSTED_VLLM_API_BASE": server.url})
+            model = await models.open("hosted_vllm/x")
+            heard += [await said(model), await said(model)]
+            await models.close()
+            assert len(server.exchanges) == 1
+    assert heard == ["One.", "One.", "Another.", "Another."]
+
+
 async def test_L37_half_an_answer_is_not_kept_and_a_broken_cache_is_said(tmp_path: Path) -> None:
     inner = FakeModel([TextDelta(text="Hel"), ModelError("cut", "Lost.")], [TextDelta(text="Hello."), AnswerEnded()])
     model = CachedModel(inner, AnswerCache(tmp_path / "answers.db", hours=1), b"")

@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.core.model_request import RequestRecord
 from oi_tui.app.engine.files import program_log
-from oi_tui.app.engine.files.program_log import JsonLines, describe_line, follow_log, log_file, read_log
+from oi_tui.app.engine.files.program_log import LONGEST, JsonLines, describe_line, follow_log, log_file, read_log
 from oi_tui.app.engine.log.metered_model import MeteredModel
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.testing import FakeModel
@@ -88,6 +88,11 @@ def test_V17_a_secret_is_withheld_however_deep_it_is(lines: Lines) -> None:
 def test_V17_a_long_text_is_cut_and_says_so(lines: Lines) -> None:
     logging.getLogger("oi_tui.app.x").info("a" * 300_000)
     assert str(lines()[0]["message"]).endswith("a … 100,000 more characters")
+
+
+def test_V17_of_a_secret_across_the_cut_nothing_is_left(lines: Lines) -> None:
+    logging.getLogger("oi_tui.app.x").info("a" * (LONGEST - 10) + "correct-horse-battery" + "b" * 10)
+    assert "correct" not in str(lines()[0]["message"])
 
 
 def test_V17_a_large_log_is_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,13 @@ MOST_BYTES = 20_000_000
 """Of a file that is read."""
 
 MOST_PIXELS = 90_000_000
-"""A small file can claim to have billions."""
+"""Of a JPEG, which is read small. A small file can claim to have billions."""
+
+MOST_PLAIN_PIXELS = 45_000_000
+"""Of any other picture, which is in memory as a whole, several times: some hundred megabytes."""
+
+MOST_SIDE = 65_535
+"""Pixels; what is longer is no picture, and takes seconds to scale."""
 
 LONGEST_SIDE = 1_568
 """Pixels; providers scale down what is larger, after it was sent."""
@@ -52,7 +58,8 @@ def read_picture(data: bytes) -> GivenPicture | None:
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as opened:
             form, mode, (width, height) = opened.format or "", opened.mode, opened.size
-            if width * height > MOST_PIXELS:
+            most = MOST_PIXELS if form in ("JPEG", "MPO") else MOST_PLAIN_PIXELS
+            if width * height > most or max(width, height) > MOST_SIDE:
                 raise UnreadablePicture(f"has {width:,}×{height:,} pixels, too many to read")
             opened.draft("RGB" if mode == "RGB" else None, (LONGEST_SIDE, LONGEST_SIDE))  # a JPEG is read small
             pixels = ImageOps.exif_transpose(opened)

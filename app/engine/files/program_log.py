@@ -22,6 +22,8 @@ LARGEST = 10_000_000
 """Bytes of the log; a larger one is set aside as `engine.log.1` when a program starts, in place of the one before."""
 LONGEST = 200_000
 """Characters of one text in a line; what is longer is cut."""
+_BEYOND = 20_000
+"""Characters behind the cut that are looked at, too: a secret may lie across it."""
 OURS = "oi_tui.app."
 """What the names of our own loggers begin with."""
 
@@ -71,7 +73,7 @@ class JsonLines(logging.Formatter):
             case _:
                 text = str(value)
                 more = f" … {len(text) - LONGEST:,} more characters" if len(text) > LONGEST else ""
-                return self.redact(text[:LONGEST]) + more
+                return self.redact(text[: LONGEST + _BEYOND])[:LONGEST] + more
 
 
 def begin_logging(path: Path | None = None, *, verbose: bool = False) -> None:

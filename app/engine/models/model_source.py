@@ -41,6 +41,9 @@ from oi_tui.app.engine.text.words import coarse_size
 EMBEDDED = "local/"
 """Names of embedded models begin so."""
 
+_ADDRESSES = ("_API_BASE", "_BASE_URL", "_HOST")
+"""How variables end that say where a provider's server is: another server answers otherwise."""
+
 
 class Models:
     """Opens models; owns the servers of the embedded ones, which run as long as a session may use them."""
@@ -153,7 +156,8 @@ class Models:
             raise model.obstacle
         if section.cache:
             path = paths.private_dir(paths.cache_dir()) / "answers.db"
-            return CachedModel(model, AnswerCache(path, section.cache), msgspec.json.encode(section))
+            places = sorted((name, base) for name, base in self._environ.items() if name.endswith(_ADDRESSES))
+            return CachedModel(model, AnswerCache(path, section.cache), msgspec.json.encode((section, places)))
         return model
 
     async def _serve(self, local: LocalModel, elsewhere: Callable[[], Collection[str]]) -> str:
