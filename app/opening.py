@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
-from oi_tui.app.engine.core.settings import ScreenSection, Settings, survives_hangup
+from oi_tui.app.engine.core.settings import Settings, survives_hangup
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
 from oi_tui.app.terminal.echo import echo
@@ -75,7 +75,7 @@ def open_app(
         opening = find_opening(resume, str(place.folder), elsewhere)
         session_id = opening.session_id
         if opening.live is not None or opening.past is not None:
-            run_screen(screen_of(opening, screen.screen), mouse=mouse, transcript=transcript)
+            run_screen(screen_of(opening, screen), mouse=mouse, transcript=transcript)
     outlives = survives_hangup(screen.detach, os.environ)
 
     async def connect() -> EngineClient:
@@ -103,8 +103,8 @@ def require_terminal() -> None:
     os.environ.setdefault("TEXTUAL_FPS", "240")
 
 
-def screen_of(opening: "Opening", screen: ScreenSection) -> "OiTui":
-    """A screen on a session that runs detached, or that is only to be looked at."""
+def screen_of(opening: "Opening", own: Settings) -> "OiTui":
+    """A screen on a session that runs detached, or is only looked at, with the person's `own` look and keys."""
     from oi_tui.app.frontend.attaching import AttachedClient
     from oi_tui.app.frontend.client import EngineClient
     from oi_tui.app.frontend.past_client import PastClient
@@ -119,7 +119,7 @@ def screen_of(opening: "Opening", screen: ScreenSection) -> "OiTui":
             return PastClient(session_id, past or ())
         return await AttachedClient.attach(live, take_over=opening.take_over, outlives=outlives)
 
-    shown = msgspec.structs.replace(settings, screen=screen)
+    shown = msgspec.structs.replace(settings, screen=own.screen, keys=own.keys)
     return OiTui(connect, shown, session_id=session_id, recorded=live is None, outlives=outlives)
 
 

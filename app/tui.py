@@ -5,6 +5,7 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from importlib import import_module
@@ -24,7 +25,7 @@ from textual.theme import BUILTIN_THEMES
 from textual.widgets import Input, TextArea
 
 from oi_tui.app.commands.mentions import find_mentions
-from oi_tui.app.commands.registry import bindings, find_command
+from oi_tui.app.commands.registry import bindings, find_command, rebound_hint
 from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
@@ -44,6 +45,7 @@ from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
 from oi_tui.app.terminal.screen_copy import FrameDifference, ScreenCopy
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.widgets.arming import Clock, NotesKeys
+from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.text_box import Completer
 
 
@@ -74,6 +76,9 @@ class OiTui(TypingOrder):
         asks = "auto" in (settings.screen.images, settings.screen.theme)
         super().__init__(driver_class=ProbingDriver if asks else GuardedDriver)
         self._images = settings.screen.images
+        self._wished_keys = settings.keys
+        self.keymap: Mapping[str, str] = {}
+        """The person's own keys, by the id of a binding: those without a fault."""
         self._known = TerminalFacts()
         self._copy = ScreenCopy()
         look = settings.screen
@@ -124,6 +129,20 @@ class OiTui(TypingOrder):
         self.themes.start()
         if self.themes.complaint:
             self.notify(self.themes.complaint, severity="warning")
+
+        async def use_own_keys() -> None:
+            await asyncio.to_thread(import_module, "oi_tui.app.screens.key_check")
+            from oi_tui.app.screens.key_check import bind_keys  # it knows every widget that has keys
+
+            self.keymap, faults = bind_keys(self, self._wished_keys)
+            composer = self.chat.query_one(Composer)
+            composer.hint = rebound_hint(composer.hint, self.keymap)
+            if faults:
+                more = f" ({len(faults) - 1} more: oi-tui doctor)" if len(faults) > 1 else ""
+                self.notify(f"[keys] in the settings: {faults[0]}{more}", severity="warning", timeout=15)
+
+        if self._wished_keys:
+            self.run_worker(use_own_keys(), name="keys")
         if self._workplace is not None:
             self.run_worker(self.chat.leaving.tell_detached(), name="detached")
         if not self.is_headless:
@@ -212,8 +231,9 @@ class OiTui(TypingOrder):
         """Signals are nobody's again."""
         leave_signals_alone()
 
-    def action_palette(self, command_id: str = "") -> None:
-        """Every command, or the choices of one. An open question stays open, undecided."""
+    def action_palette(self, command_id: str = "", at_once: bool = False) -> None:
+        """Every command, or the choices of one; `at_once` does that one, if it needs no choice. An open question stays
+        open, undecided."""
         from oi_tui.app.screens.palette_screen import PaletteScreen, Picked  # seldom seen
 
         def run(picked: Picked | None) -> None:
@@ -223,9 +243,14 @@ class OiTui(TypingOrder):
             elif picked is not None:
                 self.call_later(self.chat.run_action, picked.command.action)
 
-        if self.screen is self.chat:
+        row = find_command(command_id)
+        if self.screen is not self.chat:
+            return
+        if at_once and row is not None and (not row.argument or row.argument.startswith("[")):
+            run(Picked(row))
+        else:
             current = {"approve": self.chat.bridge.transcript.approval}
-            self.push_screen(PaletteScreen(current, find_command(command_id)), run)
+            self.push_screen(PaletteScreen(current, row), run)
 
     async def action_quit(self) -> None:
         """Leave; ask first if that interrupts something."""

@@ -68,6 +68,7 @@ WORLDS_APART = {
         for name in (
             "attach",
             "audit",
+            "config",
             "doctor",
             "kernels",
             "logs",
@@ -86,7 +87,9 @@ for (nor hold) the engine's."""
 
 
 AFTER_THE_FIRST_FRAME = {
-    "app/tui.py": {f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "palette_screen")},
+    "app/tui.py": {
+        f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "key_check", "palette_screen")
+    },
     "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")},
     "app/screens/prompt_desk.py": {
         *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "confirm", "external_editor")),

@@ -22,12 +22,12 @@ from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.app.engine.text.safe import collapse_blanks, visible_text
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.approval_keys import ANSWER_KEYS, LETTERS, stage_labels
+from oi_tui.widgets.approval_keys import ANSWER_KEYS, answer_letters, stage_labels
 from oi_tui.widgets.approval_view import TIME_LIMITS, ApprovalStage, ApprovalView, changed_lines
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.keyrow import KeyRow, keymap_of
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.stray_keys import TOO_EARLY, WRITTEN_ON, StrayKeys
 from oi_tui.widgets.timeline.source_view import SourceView
@@ -100,7 +100,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self.stage: ApprovalStage = "question"
         self.armed = False
         """Whether the keys were last shown as ready."""
-        self._stray = StrayKeys(LETTERS)
+        self._stray = StrayKeys()
         self._said = ""
         """The message about the last key."""
         self._why = False
@@ -139,7 +139,8 @@ class ApprovalPanel(Widget, can_focus=True):
         self._why, self._time_limit = False, None
         self.full = False
         self.query_one(Input).value = ""
-        self._stray.begin(writing=writing and self.arming.is_typing)
+        run = (keymap := keymap_of(self)).get("approval.run", "y")
+        self._stray.begin(answer_letters(keymap), run, writing=writing and self.arming.is_typing)
         _show_source(self.query_one(SourceView), request, self.source)
         self._enter("question")
 

@@ -1,13 +1,14 @@
 """The keys of the question before code runs: what they are called in each of its stages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual.binding import Binding, BindingType
+from textual.keys import key_to_character
 from textual.widget import Widget
 
 from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.widgets.approval_view import ApprovalView
-from oi_tui.widgets.keyrow import Hint, KeyLabel, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, key_labels, keys_of
 
 ANSWER_KEYS: list[BindingType] = [
     Hint("y", "decide('run')", "Run it once", id="approval.run", label="run"),
@@ -76,5 +77,14 @@ def stage_labels(panel: Widget, face: ApprovalView, editor: Sequence[KeyLabel]) 
 
 def _answers(panel: Widget, face: ApprovalView, off: frozenset[str]) -> tuple[KeyLabel, ...]:
     words = {"v": ("smaller", "small")} if face.full else {}
-    labels = key_labels(panel, words=words, off=off)
-    return tuple(label for label in labels if label.key != "i" or face.is_offered)
+    keys = (key for key in "yeainsv?" if key != "i" or face.is_offered)
+    return key_labels(panel, *keys, words=words, off=off)
+
+
+def answer_letters(keymap: Mapping[str, str]) -> frozenset[str]:
+    """What means something at the question, with the person's own keys."""
+    if not any(name.startswith("approval.") for name in keymap):
+        return LETTERS
+    bindings = (one for one in ANSWER_KEYS if isinstance(one, Binding) and not one.key.isdigit())
+    keys = (key for one in bindings for key in keys_of(one, keymap).split(","))
+    return frozenset(character for key in keys if key and (character := key_to_character(key)) is not None)

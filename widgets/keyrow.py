@@ -4,8 +4,10 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from textual._context import NoActiveAppError
 from textual.binding import Binding
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.events import Click
 from textual.geometry import Size
 from textual.reactive import reactive
@@ -38,6 +40,27 @@ class Hint(Binding):
     """The same in a word, for narrow terminals."""
 
 
+NO_KEYS: Mapping[str, str] = {}
+
+UNBOUND = "none"
+"""A key that no terminal sends."""
+
+
+def keymap_of(node: DOMNode) -> Mapping[str, str]:
+    """The keys that the person chose, by the id of a binding; those that are not in it are as declared."""
+    try:
+        keymap: Mapping[str, str] = getattr(node.app, "keymap", NO_KEYS)
+    except NoActiveAppError:
+        return NO_KEYS
+    return keymap
+
+
+def keys_of(binding: Binding, keymap: Mapping[str, str]) -> str:
+    """The keys of a binding, with commas between them; "" if the person unbound it."""
+    chosen = keymap.get(binding.id or "", binding.key)
+    return "" if chosen == UNBOUND else chosen
+
+
 _SHOWN = {"escape": "esc", "pagedown": "pgdn", "down": "↓", "question_mark": "?"}
 
 
@@ -47,17 +70,21 @@ def key_labels(
     """Labels of the hints among the bindings of `owner`: of these `keys`, or of all.
 
     `words` replace some of the labels, in a long and a short form; keys that are `off` are dimmed. For example
-    `key_labels(self, words={"y": ("replace it", "replace")})`.
+    `key_labels(self, words={"y": ("replace it", "replace")})`. All go by the keys as they are declared; what is shown
+    are the person's own.
     """
     labels: dict[str, KeyLabel] = {}
+    keymap = keymap_of(owner)
     for hint in owner.BINDINGS:
         if isinstance(hint, Hint):
             first = hint.key.split(",")[0]
             key = hint.key_display or _SHOWN.get(first, first)
             label = hint.label or hint.description
             label, short = (words or {}).get(key, (label, hint.short or label))
-            labels[key] = KeyLabel(key, label, short, key not in off, owner, hint.action)
-    return tuple(labels[key] for key in keys or labels)
+            chosen = keys_of(hint, keymap).split(",")[0]
+            shown = _SHOWN.get(chosen, chosen) if hint.id in keymap else key
+            labels[key] = KeyLabel(shown, label, short, key not in off, owner, hint.action)
+    return tuple(labels[key] for key in keys or labels if labels[key].key)
 
 
 class KeyRow(Widget, can_focus=False):

@@ -28,15 +28,19 @@ class KeyFate(NamedTuple):
 class StrayKeys:
     """Knows whether somebody is writing while a question is up."""
 
-    def __init__(self, letters: frozenset[str]) -> None:
-        self._letters = letters
+    def __init__(self) -> None:
+        self._letters: frozenset[str] = frozenset()
         """Those that mean something at the question."""
+        self._not_by_enter = NOT_BY_ENTER
         self._writing = False
         self._held = ""
         """Letters that came too early to answer: the beginning of a sentence, if others follow."""
 
-    def begin(self, *, writing: bool) -> None:
-        """A question appears; `writing`: in the middle of a sentence."""
+    def begin(self, letters: frozenset[str], run: str = "y", *, writing: bool) -> None:
+        """A question appears at which these letters mean something, and the key `run` approves; `writing`: in the
+        middle of a sentence."""
+        self._letters = letters
+        self._not_by_enter = NOT_BY_ENTER.replace(" y ", f" {run.split(',')[0]} ")
         self._writing, self._held = writing, ""
 
     def judge(self, key: str, character: str | None, *, armed: bool) -> KeyFate:
@@ -44,7 +48,7 @@ class StrayKeys:
         if armed:
             self._writing, self._held = False, ""
             if key == "enter":
-                return KeyFate("wait", why=NOT_BY_ENTER)
+                return KeyFate("wait", why=self._not_by_enter)
             if character is None or character in self._letters:
                 return KeyFate("act")
             self._writing = True
@@ -52,7 +56,7 @@ class StrayKeys:
         if character is None:
             if key == "backspace" and self._writing:
                 return KeyFate("write", ERASE, WRITTEN_ON)
-            return KeyFate("wait", why=NOT_BY_ENTER if key == "enter" else TOO_EARLY)
+            return KeyFate("wait", why=self._not_by_enter if key == "enter" else TOO_EARLY)
         if self._writing:
             return KeyFate("write", character, WRITTEN_ON)
         self._held += character

@@ -62,6 +62,9 @@ class Command(NamedTuple):
     verb: Callable[[str], AnyVerb] | None = None
 
 
+UNBOUND = "none"
+"""A key that no terminal sends: what is bound to it has none."""
+
 APPROVAL_HELP: dict[str, str] = {
     "ask": "You approve all code before it runs",
     "auto": "Code runs without asking, except destructive code",
@@ -288,6 +291,34 @@ def bindings(*, of_the_app: bool) -> list[BindingType]:
         for row in COMMANDS
         if row.key and (row.id in OF_THE_APP) == of_the_app
     ]
+
+
+def own_keys(row: Command, keymap: Mapping[str, str]) -> str:
+    """The keys of a command: the person's own, else those that are declared; "" if it is unbound."""
+    keys = keymap.get(row.id, row.key)
+    return "" if keys == UNBOUND else keys
+
+
+_IN_HINTS = {
+    "ctrl+p": "palette",
+    "F1": "help",
+    "f5": "engine",
+    "alt+q": "composer.queue",
+    "ctrl+j": "composer.newline",
+    "ctrl+x": "composer.drop",
+}
+"""Keys that hints name, and what they do."""
+
+
+def rebound_hint(hint: str, keymap: Mapping[str, str]) -> str:
+    """A hint with the person's own keys; what is unbound is not in it."""
+    parts = hint.split(" · ")
+    for key, name in _IN_HINTS.items() if keymap else ():
+        if name in keymap:
+            own = keymap[name].split(",")[0]
+            parts = [re.sub(rf"^{re.escape(key)}(?= )", own, part) for part in parts]
+            parts = [part for part in parts if not part.startswith(f"{UNBOUND} ")]
+    return " · ".join(parts)
 
 
 def find_command(command_id: str) -> Command | None:

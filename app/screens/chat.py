@@ -19,7 +19,7 @@ from textual.events import DescendantFocus, Resize, ScreenResume
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from oi_tui.app.commands.registry import bindings
+from oi_tui.app.commands.registry import bindings, rebound_hint
 from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
@@ -252,7 +252,7 @@ class ChatScreen(Screen[None]):
             hint = "enter steer · alt+q queue" if self.query_one(PromptArea).text else "enter steers · esc stops"
         elif self.query_one(PromptArea).text:
             hint = "ctrl+j new line"
-        self.query_one(Composer).hint = hint
+        self.query_one(Composer).hint = rebound_hint(hint, getattr(self.app, "keymap", {}))
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
         """Bring up what waits for the person, or the composer."""

@@ -15,7 +15,7 @@ from oi_tui.app.guide.pages import guide_pages
 from oi_tui.app.screens.key_help import HelpSection, keys_of_place, usual_tasks
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels, keymap_of
 from oi_tui.widgets.lettering import Options, Words
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -46,7 +46,9 @@ class GuideScreen(ModalScreen[None]):
     def __init__(self, place: Screen[Any], palette: Palette) -> None:
         """The keys of `place`, in its current state, come first."""
         super().__init__()
-        self._texts = {HERE: _keys_page(keys_of_place(place))} | {page.topic: page.text for page in guide_pages()}
+        self._texts = {HERE: _keys_page(keys_of_place(place), usual_tasks(keymap_of(place)))} | {
+            page.topic: page.text for page in guide_pages()
+        }
         self._shown = list(self._texts)
         """Topics in the list: all, or those with what is looked for."""
         self._jumped = True
@@ -160,9 +162,9 @@ class GuideScreen(ModalScreen[None]):
         self.query_one("#guide-title", Words).update(title)
 
 
-def _keys_page(here: Sequence[HelpSection]) -> str:
+def _keys_page(here: Sequence[HelpSection], usual: HelpSection) -> str:
     """Markdown: the keys of the place, then what everybody does."""
-    return "\n".join(["# Keys here\n", *map(_table, (*here, usual_tasks())), "`tab` goes to the other topics.\n"])
+    return "\n".join(["# Keys here\n", *map(_table, (*here, usual)), "`tab` goes to the other topics.\n"])
 
 
 def _table(section: HelpSection) -> str:

@@ -1,18 +1,19 @@
 """All keys and commands, made from where they are defined: for the guide, on the screen and in its pages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from oi_tui.app.commands.registry import COMMANDS
+from oi_tui.app.commands.registry import COMMANDS, own_keys
 from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.inspector import Inspector
+from oi_tui.widgets.keyrow import NO_KEYS, keymap_of, keys_of
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.session_rows import SessionRows
 from oi_tui.widgets.timeline.view import Timeline
@@ -36,7 +37,7 @@ class HelpSection(NamedTuple):
     rows: tuple[HelpRow, ...]
 
 
-_PLACES: tuple[tuple[str, tuple[type[DOMNode], ...], tuple[HelpRow, ...]], ...] = (
+KEY_PLACES: tuple[tuple[str, tuple[type[DOMNode], ...], tuple[HelpRow, ...]], ...] = (
     (
         "The prompt",
         (PromptArea,),
@@ -88,14 +89,14 @@ def help_sections() -> tuple[HelpSection, ...]:
         HelpSection("Everywhere", everywhere),
         *(
             HelpSection(title, tuple(row for owner in owners for row in _rows(_bindings(owner))) + more)
-            for title, owners, more in _PLACES
+            for title, owners, more in KEY_PLACES
         ),
     )
 
 
-def usual_tasks() -> HelpSection:
+def usual_tasks(keymap: Mapping[str, str] = NO_KEYS) -> HelpSection:
     """What everybody does, with its keys; KeyError if a binding or command of it is gone."""
-    return HelpSection("Usual tasks", tuple(_task_row(*task) for task in _TASKS))
+    return HelpSection("Usual tasks", tuple(_task_row(*task, keymap) for task in _TASKS))
 
 
 def keys_of_place(screen: Screen[Any]) -> tuple[HelpSection, ...]:
@@ -106,25 +107,31 @@ def keys_of_place(screen: Screen[Any]) -> tuple[HelpSection, ...]:
         if node is screen.app:
             break
         for owner in type(node).__mro__:
-            place = next(((title, more) for title, owners, more in _PLACES if owner in owners), None)
-            rows = _rows(_bindings(owner)) if _is_ours(owner) else ()
+            place = next(((title, more) for title, owners, more in KEY_PLACES if owner in owners), None)
+            rows = _rows(_bindings(owner), keymap_of(screen)) if _is_ours(owner) else ()
             if rows and owner.__name__ != "ChatScreen":
                 title, more = place or ("Keys here", ())
                 found[title] = found.get(title, ()) + rows + more
     return tuple(HelpSection(title, tuple(dict.fromkeys(rows))) for title, rows in found.items())
 
 
-def _task_row(text: str, owner: type[DOMNode] | None, name: str) -> HelpRow:
+def _task_row(text: str, owner: type[DOMNode] | None, name: str, keymap: Mapping[str, str]) -> HelpRow:
     if owner is None:
         row = {row.id: row for row in COMMANDS}[name]
-        return HelpRow(_spell_keys(row.key), f"/{row.slash}" if row.slash and not row.key else "", text)
-    return HelpRow(dict(_spellings(owner))[name], "", text)
+        keys = own_keys(row, keymap)
+        return HelpRow(_spell_keys(keys), f"/{row.slash}" if row.slash and not keys else "", text)
+    return HelpRow(dict(_spellings(owner, keymap))[name], "", text)
 
 
-def _spellings(owner: type[DOMNode]) -> Iterator[tuple[str, str]]:
+def _spellings(owner: type[DOMNode], keymap: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for item in _bindings(owner):
         if isinstance(item, Binding):
-            yield item.action, item.key_display or _spell_keys(item.key)
+            yield item.action, _spelling(item, keymap)
+
+
+def _spelling(item: Binding, keymap: Mapping[str, str]) -> str:
+    declared = item.key_display if item.id not in keymap else None
+    return declared or _spell_keys(keys_of(item, keymap))
 
 
 def _is_ours(owner: type) -> bool:
@@ -136,11 +143,11 @@ def _bindings(owner: type) -> list[BindingType]:
     return list(vars(owner).get("BINDINGS", ()))
 
 
-def _rows(items: list[BindingType]) -> tuple[HelpRow, ...]:
+def _rows(items: list[BindingType], keymap: Mapping[str, str] = NO_KEYS) -> tuple[HelpRow, ...]:
     return tuple(
-        HelpRow(item.key_display or _spell_keys(item.key), "", item.description)
+        HelpRow(_spelling(item, keymap), "", item.description)
         for item in items
-        if isinstance(item, Binding) and item.description
+        if isinstance(item, Binding) and item.description and keys_of(item, keymap)
     )
 
 

@@ -12,9 +12,9 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, OptionList
 
-from oi_tui.app.commands.registry import COMMANDS, Command, WrongArgument
+from oi_tui.app.commands.registry import COMMANDS, Command, WrongArgument, own_keys
 from oi_tui.app.screens.pick import PickScreen
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels, keymap_of
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 _TYPED = frozenset({"budget", "rule"})
@@ -80,7 +80,9 @@ class PaletteScreen(PickScreen[Picked | None]):
         now = self._current.get(self._command.id, "") if self._command else ""
         title = self.TITLE if self._command is None else self._command.title
         self.query_one("#pick-title", Words).update(f"{title} · now: {now}" if now else title)
-        self._rows = list(_command_rows(words) if self._command is None else _choice_rows(self._command, now, words))
+        self._rows = list(
+            _command_rows(words, keymap_of(self)) if self._command is None else _choice_rows(self._command, now, words)
+        )
         options = self.query_one(Options)
         options.clear_options()
         options.add_options(Content() for _ in self._rows)
@@ -130,12 +132,12 @@ class PaletteScreen(PickScreen[Picked | None]):
             told.update("Nothing has all of these words.")
 
 
-def _command_rows(words: str) -> Iterator[PaletteRow]:
+def _command_rows(words: str, keymap: Mapping[str, str]) -> Iterator[PaletteRow]:
     """All commands, or those that have these words, the best first."""
     ranked = [(match_rank(words, row), row) for row in COMMANDS if row.id != "palette"]
     for _, row in sorted(((rank, row) for rank, row in ranked if rank is not None), key=lambda pair: pair[0]):
         slash = f"/{row.slash}" if row.slash else ""
-        keys = "  ".join(part for part in (slash, spell_keys(row.key)) if part)
+        keys = "  ".join(part for part in (slash, spell_keys(own_keys(row, keymap))) if part)
         opens = not row.picker and (bool(row.choices()) or row.id in _TYPED)
         yield PaletteRow(
             f"{row.title} …" if opens or row.picker else row.title,

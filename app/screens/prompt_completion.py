@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from oi_tui.app.commands.folder_listing import MOST, FolderListing, is_outside
 from oi_tui.app.commands.mentions import write_mention
-from oi_tui.app.commands.registry import COMMANDS, Command, slash_command
+from oi_tui.app.commands.registry import COMMANDS, Command, own_keys, slash_command
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.widgets.completion import CompletionChoice, CompletionOffer
+from oi_tui.widgets.keyrow import keymap_of
 from oi_tui.widgets.text_box import TextBox
 
 if TYPE_CHECKING:  # loaded with the first `@`
@@ -63,7 +64,7 @@ class PromptCompletion:
         row, column = box.cursor_location
         before = box.document.get_line(row)[:column]
         if box.text.startswith("/") and box.document.line_count == 1:
-            return _name_offer(before) or self._value_offer(before)
+            return _name_offer(before, keymap_of(box)) or self._value_offer(before)
         if not box.text.startswith(_CODE) and (match := _FILE.search(before)):
             return self._file_offer(box, row, match)
         return None
@@ -130,22 +131,21 @@ class PromptCompletion:
             self.follow(box)
 
 
-def _name_offer(before: str) -> CompletionOffer | None:
+def _name_offer(before: str, keymap: Mapping[str, str]) -> CompletionOffer | None:
     if not _COMMAND.fullmatch(before):
         return None
     name = before.removeprefix("/")
     rows = [row for row in COMMANDS if row.slash]
     begun = [row for row in rows if row.slash.startswith(name)]
     inside = [row for row in rows if row not in begun and name and (name in row.slash or name in row.title.lower())]
-    return CompletionOffer((0, 0), tuple(map(_command_choice, begun + inside)))
+    return CompletionOffer((0, 0), tuple(_command_choice(row, keymap) for row in begun + inside))
 
 
-def _command_choice(row: Command) -> CompletionChoice:
+def _command_choice(row: Command, keymap: Mapping[str, str]) -> CompletionChoice:
     needs_word = bool(row.argument) and not row.argument.startswith("[")
     text = f"/{row.slash} " if row.argument else f"/{row.slash}"
-    return CompletionChoice(
-        text, f"/{row.slash} {row.argument}".strip(), row.help, row.key.split(",")[0], sends=not needs_word
-    )
+    key = own_keys(row, keymap).split(",")[0]
+    return CompletionChoice(text, f"/{row.slash} {row.argument}".strip(), row.help, key, sends=not needs_word)
 
 
 def _file_choice(path: str) -> CompletionChoice | None:

@@ -12,7 +12,7 @@ from oi_tui.app.flags import words
 from oi_tui.app.terminal.echo import echo
 
 if TYPE_CHECKING:
-    from oi_tui.app.engine.core.settings import ScreenSection
+    from oi_tui.app.engine.core.settings import Settings
     from oi_tui.app.frontend.attaching import LiveSession
 
 
@@ -43,7 +43,7 @@ def attach(session: str, take_over: bool, stop: bool) -> None:
     if live.attached and not take_over:
         take_over = _agrees_to_take_over(live)
     opening = Opening(live.session_id, live, take_over=take_over)
-    run_screen(screen_of(opening, _own_screen()), mouse=True)
+    run_screen(screen_of(opening, _own_settings()), mouse=True)
 
 
 def tell_live(found: "list[LiveSession]") -> None:
@@ -73,9 +73,9 @@ def _agrees_to_take_over(live: "LiveSession") -> bool:
     return True
 
 
-def _own_screen() -> "ScreenSection":
+def _own_settings() -> "Settings":
     """How this person's screens look, whatever the session's engine was configured with."""
     from oi_tui.app.engine.files.paths import config_dir
     from oi_tui.app.engine.files.settings_file import load_layers
 
-    return load_layers(config_dir(), environ=os.environ).settings.screen
+    return load_layers(config_dir(), environ=os.environ).settings

@@ -105,6 +105,8 @@ def config_set(key: str, values: tuple[str, ...]) -> None:
     path = key_path(key)
     with _changing() as (file, text):
         new, value = _first_valid(text, path, values, file)
+        if path[0] == "keys":
+            _require_keys(path[1], decode_toml(new)["keys"])
         _write(file, new)
     if path[:2] in ENVIRONMENT.values():
         variable = next(name for name, known in ENVIRONMENT.items() if known == path[:2])
@@ -129,6 +131,15 @@ def _first_valid(text: str, path: KeyPath, values: tuple[str, ...], file: Path) 
             return new, value
     assert wrong is not None, "there is always a reading"
     raise SettingsError(wrong.title.removeprefix(f"{file}: "), hint=f"{wrong.hint} Nothing was changed.".strip())
+
+
+def _require_keys(name: str, wished: dict[str, str]) -> None:
+    """SettingsError if these keys cannot be bound to what has this id."""
+    from oi_tui.app.screens.key_check import check_keys  # every widget that has keys
+
+    for fault in check_keys(wished).faults:
+        if fault.startswith(f"{name}: "):
+            raise SettingsError(f"keys.{fault}.", hint="Nothing was changed.")
 
 
 def _readings(values: tuple[str, ...]) -> Iterator[Any]:

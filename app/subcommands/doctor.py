@@ -73,6 +73,11 @@ def _setup(flags: Flags) -> tuple[Configure, "HealthFinding"]:
         go_offline()
     path = config_dir() / SETTINGS
     found = str(path) if path.exists() else f"defaults ({path} does not exist)"
-    if remarks := place.remarks():
+    remarks = place.remarks()
+    if place.settings.keys:
+        from oi_tui.app.screens.key_check import check_keys
+
+        remarks += [f"[keys] {fault}." for fault in check_keys(place.settings.keys).faults]
+    if remarks:
         return place.setup, HealthFinding("warning", found, "\n".join(remarks))
     return place.setup, HealthFinding("ok", found)

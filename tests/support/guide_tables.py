@@ -9,6 +9,7 @@ from pathlib import Path
 from oi_tui.app.engine.core.settings import Settings, SettingsSection
 from oi_tui.app.engine.models.hosted import HOSTED, provider_title
 from oi_tui.app.engine.models.providers import CHAT_PROVIDERS
+from oi_tui.app.screens.key_check import ids_to_bind
 from oi_tui.app.screens.key_help import HelpSection, help_sections, usual_tasks
 from oi_tui.app.subcommands.settings_schema import setting_docstrings
 
@@ -22,7 +23,17 @@ def guide_tables() -> dict[str, str]:
     made = {section.title.lower().replace(" ", "-"): _keys(section) for section in (*sections, usual_tasks())}
     everywhere = sections[0]
     made["everywhere"] = _keys(everywhere._replace(rows=tuple(row for row in everywhere.rows if row.keys)))
-    return made | {"commands": _commands(everywhere), "settings": _settings(), "providers": _providers()}
+    return made | {
+        "commands": _commands(everywhere),
+        "settings": _settings(),
+        "providers": _providers(),
+        "key-ids": _key_ids(),
+    }
+
+
+def _key_ids() -> str:
+    lines = ["| id | |", "|---|---|", *(f"| `{name}` | {what} |" for name, what in ids_to_bind().items())]
+    return "\n".join(lines) + "\n"
 
 
 def with_tables(text: str) -> str:
@@ -61,6 +72,8 @@ def _settings() -> str:
     words = setting_docstrings()
     tables = [(section, getattr(Settings(), section)) for section in Settings.__struct_fields__]
     for section, value in tables:
+        if not isinstance(value, SettingsSection):  # `[keys]` has a page of its own
+            continue
         for key in value.__struct_fields__:
             default = getattr(value, key)
             if isinstance(default, SettingsSection):  # a table within the table has rows of its own

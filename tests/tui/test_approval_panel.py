@@ -523,15 +523,15 @@ def test_a_new_line_is_indented_as_the_one_above_asks_for(above: str, indent: st
 
 
 def test_V2_a_key_that_no_question_may_take_goes_on_in_the_prompt_or_is_dropped_with_a_word() -> None:
-    stray = StrayKeys(LETTERS)
-    stray.begin(writing=False)
+    stray = StrayKeys()
+    stray.begin(LETTERS, writing=False)
     assert stray.judge("y", "y", armed=False) == KeyFate("wait", why=TOO_EARLY)
     assert stray.judge("space", " ", armed=False) == KeyFate("write", "y ", WRITTEN_ON), "no letter is lost"
     assert stray.judge("s", "s", armed=False) == KeyFate("write", "s", WRITTEN_ON)
     assert stray.judge("y", "y", armed=True) == KeyFate("act"), "after a pause it is an answer"
     assert stray.judge("enter", None, armed=True).why == NOT_BY_ENTER
     assert stray.judge("h", "h", armed=True) == KeyFate("write", "h", WRITTEN_ON)
-    stray.begin(writing=True)
+    stray.begin(LETTERS, writing=True)
     assert stray.judge("y", "y", armed=False) == KeyFate("write", "y", WRITTEN_ON)
     assert stray.judge("enter", None, armed=False).does == "wait"
 

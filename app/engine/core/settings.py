@@ -319,6 +319,8 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     detach: DetachSection = DetachSection()
     network: NetworkSection = NetworkSection()
     screen: ScreenSection = ScreenSection()
+    keys: dict[str, str] = {}
+    """Keys by the id of what they do: `sessions = "ctrl+o,f9"`; `none` unbinds."""
 
 
 def without_network(settings: Settings) -> Settings:
