@@ -212,8 +212,9 @@ async def test_L8_the_line_that_runs_is_reported_and_nothing_else_of_it_is_seen(
     assert run.outputs == []
 
 
-async def test_L8_a_quick_cell_reports_its_line_once(python: Kernel) -> None:
-    assert (await collect(python, "x = 1")).lines == [1]
+async def test_L8_a_quick_cell_of_one_line_reports_none(python: Kernel) -> None:
+    assert (await collect(python, "x = 1")).lines == []
+    assert (await collect(python, "x = 1\ny = 2")).lines == [1, 2]
 
 
 async def test_the_namespace_holds_nothing_of_ours(python: Kernel) -> None:

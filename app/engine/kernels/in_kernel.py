@@ -219,7 +219,7 @@ def report_lines(shell: Any) -> None:
     def begin(info: Any) -> None:
         nonlocal current, statements
         current = (shell.compile.get_code_name(info.raw_cell, info.raw_cell, 0), shell.kernel.get_parent())
-        statements = 0
+        statements = 0 if "\n" in info.raw_cell.strip() else REPORTED  # of a single line, it says nothing
         running.set()
 
     def end(_result: Any) -> None:
