@@ -237,11 +237,11 @@ async def test_paths_outside_of_the_folder_complete_one_folder_at_a_time(
         await press(stage, "ctrl+c")
         stage.prompt.insert(f"@{home}/.s")
         await stage.until(lambda: offered(stage) == [f"{home}/.secret"])
-        (stage.cwd.parent / "beside.txt").write_text("a")
-        await press(stage, "ctrl+c", *"@../besi")
-        await stage.until(lambda: offered(stage) == ["../beside.txt"])
+        (stage.cwd.parent / "quokka.txt").write_text("a")
+        await press(stage, "ctrl+c", *"@../quok")
+        await stage.until(lambda: offered(stage) == ["../quokka.txt"])
         await press(stage, "tab", "enter")
-        assert await stage.engine.heard(1) == [Submit(text="@../beside.txt ", files=("../beside.txt",))]
+        assert await stage.engine.heard(1) == [Submit(text="@../quokka.txt ", files=("../quokka.txt",))]
 
 
 async def test_a_click_in_the_timeline_leaves_the_keys_at_the_prompt_and_ctrl_f_searches(play: Play) -> None:
