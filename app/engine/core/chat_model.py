@@ -136,6 +136,37 @@ class Model(Protocol):
         ...
 
 
+class ModelWrapper:
+    """A model in front of another, which it asks: what is not overridden is as there. Subclasses have `stream`."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """Name for the screen."""
+        return self._model.name
+
+    @property
+    def context_window(self) -> int | None:
+        """Tokens that fit, None if unknown."""
+        return self._model.context_window
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether pictures may be sent."""
+        return self._model.takes_images
+
+    @property
+    def tells_price(self) -> bool:
+        """Whether what an answer costs will be known."""
+        return self._model.tells_price
+
+    def retry_now(self) -> None:
+        """Do not wait any longer for the next attempt."""
+        retry_now(self._model)
+
+
 def retry_now(model: Model) -> None:
     """Have a model that waits for its next attempt make it at once; nothing happens if it does not wait, or cannot."""
     if callable(hurry := getattr(model, "retry_now", None)):

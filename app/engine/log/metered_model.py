@@ -18,11 +18,11 @@ from oi_tui.app.engine.core.chat_model import (
     ChatRequest,
     Delta,
     Model,
+    ModelWrapper,
     Retrying,
     TextDelta,
     ThoughtDelta,
     ToolDelta,
-    retry_now,
 )
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.model_request import RequestRecord, provider_prefix
@@ -33,7 +33,7 @@ NoteRequest = Callable[[RequestRecord], None]
 """Takes what became of a request; never raises."""
 
 
-class MeteredModel:
+class MeteredModel(ModelWrapper):
     """A model whose requests are timed, logged and counted."""
 
     def __init__(
@@ -49,36 +49,12 @@ class MeteredModel:
         """`blank` is a record with all that is known of every request of this session: its id, folder and profile.
         `require` raises ModelError if this model may not be asked now. `wait` says how many seconds a request has to
         wait for our own limits."""
-        self._model = model
+        super().__init__(model)
         self._note = note
         self._blank = blank
         self._require = require
         self._wait = wait
         self._clock = clock
-
-    @property
-    def name(self) -> str:
-        """Name for the screen."""
-        return self._model.name
-
-    @property
-    def context_window(self) -> int | None:
-        """Tokens that fit, None if unknown."""
-        return self._model.context_window
-
-    @property
-    def takes_images(self) -> bool:
-        """Whether pictures may be sent."""
-        return self._model.takes_images
-
-    @property
-    def tells_price(self) -> bool:
-        """Whether what an answer costs will be known."""
-        return self._model.tells_price
-
-    def retry_now(self) -> None:
-        """Do not wait any longer for the next attempt."""
-        retry_now(self._model)
 
     def for_session(self, session_id: str) -> "MeteredModel":
         """The same model, counted for another session, such as a fork."""

@@ -18,8 +18,8 @@ from oi_tui.app.engine.core.chat_model import (
     ChatRequest,
     Delta,
     Model,
+    ModelWrapper,
     Retrying,
-    retry_now,
 )
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.text.words import duration
@@ -73,38 +73,14 @@ class AnswerCache:
             raise StoreError(f"The cache of answers {self._path} cannot be used: {error}.") from error
 
 
-class CachedModel:
+class CachedModel(ModelWrapper):
     """A model in front of which there is a cache."""
 
     def __init__(self, model: Model, cache: AnswerCache, salt: bytes) -> None:
         """`salt` is all that changes answers beside the request: the model, its server and its parameters."""
-        self._model = model
+        super().__init__(model)
         self._cache = cache
         self._salt = salt
-
-    @property
-    def name(self) -> str:
-        """Name for the screen."""
-        return self._model.name
-
-    @property
-    def context_window(self) -> int | None:
-        """Tokens that fit, None if unknown."""
-        return self._model.context_window
-
-    @property
-    def takes_images(self) -> bool:
-        """Whether pictures may be sent."""
-        return self._model.takes_images
-
-    @property
-    def tells_price(self) -> bool:
-        """Whether what an answer costs will be known."""
-        return self._model.tells_price
-
-    def retry_now(self) -> None:
-        """Do not wait any longer for the next attempt."""
-        retry_now(self._model)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """The answer to the very same request from the cache, else the model's, which is kept if it is whole."""

@@ -6,7 +6,15 @@ from contextlib import aclosing
 
 import msgspec
 
-from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, Model, TextDelta, ThoughtDelta, ToolDelta, retry_now
+from oi_tui.app.engine.core.chat_model import (
+    ChatRequest,
+    Delta,
+    Model,
+    ModelWrapper,
+    TextDelta,
+    ThoughtDelta,
+    ToolDelta,
+)
 from oi_tui.app.engine.core.errors import ModelError, ModelErrorKind, OiTuiError
 
 COOLING = 60.0
@@ -21,7 +29,7 @@ Tell = Callable[[str, str], None]
 """Takes the title and the hint of a notice."""
 
 
-class FallbackModel:
+class FallbackModel(ModelWrapper):
     """Asks the first model that has not failed lately. The first of all is asked again as soon as it may work."""
 
     def __init__(
@@ -33,6 +41,7 @@ class FallbackModel:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`others` are the names of models, in the order in which they are tried; each is opened when it is needed."""
+        super().__init__(first)  # from then on, the one in use
         self.first = first
         self._names = (first.name, *others)
         self._opened: dict[str, Model] = {first.name: first}
@@ -40,7 +49,6 @@ class FallbackModel:
         self._tell = tell
         self._clock = clock
         self._cools_until: dict[str, float] = {}
-        self._used = first
 
     @property
     def name(self) -> str:
@@ -53,30 +61,16 @@ class FallbackModel:
         known = [model.context_window for model in self._opened.values() if model.context_window]
         return min(known, default=None)
 
-    @property
-    def takes_images(self) -> bool:
-        """Whether the model in use takes pictures."""
-        return self._used.takes_images
-
-    @property
-    def tells_price(self) -> bool:
-        """Whether what an answer costs will be known."""
-        return self._used.tells_price
-
-    def retry_now(self) -> None:
-        """Do not wait any longer for the next attempt."""
-        retry_now(self._used)
-
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """The answer of the first that gives one. Where one breaks in the middle of its answer, the error says that
         the next will continue when it is asked."""
         failure: ModelError | None = None
         for name in self._in_turn():
-            if (model := await self._model(name, failure)) is None:
+            if (model := await self._open(name, failure)) is None:
                 continue
             if failure is not None:
                 self._tell(f"{failure.title.rstrip('.')}. Continuing with {name}.", failure.hint)
-            self._used, arrived = model, False
+            self._model, arrived = model, False
             asked = request if model.takes_images else _without_images(request)
             try:
                 async with aclosing(model.stream(asked)) as deltas:
@@ -101,7 +95,7 @@ class FallbackModel:
         ready = [name for name in self._names if self._cools_until.get(name, 0.0) <= now]
         return ready or [min(self._names, key=lambda name: self._cools_until[name])]
 
-    async def _model(self, name: str, failure: ModelError | None) -> Model | None:
+    async def _open(self, name: str, failure: ModelError | None) -> Model | None:
         """The opened model; None if it cannot be opened and another reason to fail is known already."""
         if name not in self._opened:
             try:
