@@ -1,8 +1,8 @@
 """install.py [--into PYTHON] WHAT...: installs this, in the words of pip, where the Python that runs this is, or where
 that other one is, which need have no pip.
 
-uv does it in a tenth of pip's time, but knows nothing of how pip is set up: it is told. Where pip is set up with
-something that it cannot be told, where there is no uv, and where it fails, pip does it.
+uv does it in a tenth of pip's time, but does not read pip's settings: it gets them here. Where pip has a setting that
+uv lacks, where there is no uv, and where it fails, pip does it.
 """
 
 import ast

@@ -52,7 +52,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     floor: PermissionMode = "unlessDestructive"
     """The mode that holds where it is stricter than `approval`."""
     sandbox: str = ""
-    """What holds code back, in two words."""
+    """The sandbox, in two words."""
     exposed: bool = False
     """Nothing holds it back."""
     recorded: bool = False
@@ -293,7 +293,7 @@ def _drop(rank: int) -> Step:
 
 
 def _shorten_words(shown: list[StatusPart], width: int) -> list[StatusPart]:
-    """Say what holds back, what is left, and that something waits, in fewer words; who decides stays as it is."""
+    """Say in fewer words what the sandbox is, what is left and that something waits; the approval mode stays."""
 
     def can(part: StatusPart) -> bool:
         return part.text.startswith("waiting") or not (part.text.startswith("approval") or part.style == "$accent")

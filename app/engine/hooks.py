@@ -213,7 +213,7 @@ def _model_name(value: Model) -> str:
 
 _PARTS_OF_A_MODEL = ("name", "context_window", "takes_images", "tells_price", "stream")
 _TAKEN = ("local", "fake", "openai", "anthropic", "gemini", "ollama", "openrouter")
-"""What stands in front of the slash of others' models."""
+"""The part before the slash in names of plugins' models."""
 
 
 NO_PLUGINS = Hooks(EngineHooks)

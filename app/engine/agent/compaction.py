@@ -51,7 +51,7 @@ LETTERS = 14
 
 
 class Compactor:
-    """Has old turns summarised. Where that fails they are left out of what the model reads, and the person is told."""
+    """Has old turns summarised. If that fails, the model no longer reads them, and a notice says so."""
 
     def __init__(self, transcript: Transcript, choices: SessionChoices, budget: Budget, halt: Halt, emit: Emit) -> None:
         self._transcript, self._choices, self._budget = transcript, choices, budget

@@ -31,7 +31,7 @@ ROUNDS = 3
 """Summaries before one request, at most."""
 
 ROWS = 200
-"""Blocks that are told one by one, the largest ones."""
+"""Blocks that are listed one by one, the largest ones."""
 
 TITLE = 80
 """Characters of what is said of a block in a row."""

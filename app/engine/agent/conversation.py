@@ -130,7 +130,7 @@ class Conversation:
         return tuple(_with_insistence(_merge(messages)) if self.insist else _merge(messages))
 
     def summary_message(self, block: SummaryBlock) -> ChatMessage:
-        """What stands in place of what it covers."""
+        """The message that replaces what it covers."""
         return Teller(self._redactor, self._limit, False).summary(block)
 
     def has_cuts(self, groups: Sequence[MessageGroup], plan: ContextPlan) -> bool:
@@ -187,7 +187,7 @@ def _merge(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
 
 
 def _with_insistence(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
-    """With what was, or is to be, said after each answer that neither ran code nor was answered by the person."""
+    """With the insistence that follows each answer that neither ran code nor was answered by the person."""
     last = ""
     for message in messages:
         if last == message.role == "assistant":

@@ -32,7 +32,7 @@ SESSION = "this session"
 
 
 class Instructions:
-    """The parts of one session's system message, made anew for each request from what holds then."""
+    """The parts of one session's system message, made anew for each request."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ MOST_CALLS = 20
 """Of one run: as many as the actions of one answer that run without a question."""
 
 LONGEST_CALL, LONGEST_ANSWER = 100_000, 100_000
-"""Characters of what is to run or is asked, and of what comes back."""
+"""Characters of the code or the prompt of one call, and of its answer."""
 
 NESTED = "Code that was called cannot call any further."
 BUSY = "Another call of this run is not over yet."

@@ -127,7 +127,7 @@ class Teller:
                 return f"{self._source(block, block.source)}\n\n{told}"
 
     def summary(self, block: SummaryBlock) -> ChatMessage:
-        """What stands in place of what the summary covers."""
+        """The message that replaces what the summary covers."""
         if not block.text.strip():
             return ChatMessage(role="user", text=f"[{EARLIER}]")
         text = f"Summary of the conversation before this ({UNTRUSTED}):\n{self._clean(block)(block.text.strip())}"

@@ -53,7 +53,7 @@ class Runners:
         return self.kernels.get(block.language)
 
     def confinement(self, block: ActionBlock) -> Confinement:
-        """What holds back whatever would run this now; where there is nothing, nothing is promised."""
+        """The sandbox of what would run this now; without one, nothing is promised."""
         try:
             return self.get(block).confinement
         except KernelError:

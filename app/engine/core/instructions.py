@@ -1,4 +1,4 @@
-"""What a model is told before the first prompt, part by part, with where each part comes from."""
+"""What a model reads before the first prompt: its parts, and where each comes from."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple

@@ -36,7 +36,7 @@ class RequestRecord(Value, frozen=True, kw_only=True):
 
 
 def provider_prefix(model: str) -> str:
-    """What stands in front of the slash; a name without one is OpenAI's, or of a server that speaks its language."""
+    """The part before the slash; a name without one is OpenAI's, or of a server that speaks its language."""
     prefix, slash, _ = model.partition("/")
     return prefix if slash else "openai"
 

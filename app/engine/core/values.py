@@ -48,7 +48,7 @@ class PackageHome(Value, frozen=True, kw_only=True):
 
 
 class Confinement(Value, frozen=True, kw_only=True):
-    """What holds back code that runs in one kernel. A kernel that promises nothing is held back by nothing."""
+    """The sandbox of one kernel's code. A kernel that promises nothing has none."""
 
     sandboxed: bool = False
     """A sandbox is around it; where that does not hold, the kernel does not start. The weaker lock is none."""

@@ -86,7 +86,7 @@ class Runner(Protocol):
 
     @property
     def confinement(self) -> Confinement:
-        """What holds back what it runs; known before it is started."""
+        """The sandbox of what it runs; known before it starts."""
         ...
 
     @property

@@ -83,7 +83,7 @@ def install_profile(launch: Launch, usual: Profile) -> Profile:
     parts = urlsplit(index)
     own = index if parts.hostname and "@" not in parts.netloc else ""
     return replace(
-        _inside(usual, _own_prefix(launch, launch.python)),
+        _installing_profile(usual, _own_prefix(launch, launch.python)),
         network="hosts",
         hosts=(_host(own),) if own else USUAL_INDEX,
         environment=tuple(name for name in PASSED_ON if name != "PIP_INDEX_URL" or own),
@@ -128,7 +128,7 @@ def _own_prefix(launch: Launch, environment: PythonEnvironment) -> Path:
     return prefix
 
 
-def _inside(usual: Profile, prefix: Path) -> Profile:
+def _installing_profile(usual: Profile, prefix: Path) -> Profile:
     """The usual sandbox, but that the environment takes the place of the working folder, which is not there."""
     return replace(usual, mode="workspace-write", workspace=prefix, writable=())
 
@@ -138,7 +138,7 @@ def _profile(usual: Profile, prefix: Path) -> Profile:
     if not usual.encloses:
         return usual
     return replace(
-        _inside(usual, prefix),
+        _installing_profile(usual, prefix),
         readable=(*usual.readable, *program_places("uv"), *(path for path in map(Path, READ) if path.exists())),
         network="full",
         hosts=(),

@@ -273,7 +273,7 @@ class JupyterWorker:
         await asyncio.wait([answer], timeout=CONTROL_PATIENCE)
         known.check()
         if known.foreign and known.is_python:
-            ask(self._channels, "execute_request", _silent(in_a_foreign_kernel()))
+            ask(self._channels, "execute_request", _silent_request(in_a_foreign_kernel()))
 
     async def _handshake(self) -> dict[str, Any]:
         heard = self._desk.heard
@@ -312,7 +312,7 @@ class JupyterWorker:
 
     async def _execute_silently(self, source: str) -> None:
         """Run something of ours that leaves no trace in history, counters or output."""
-        await self._request("execute_request", _silent(source))
+        await self._request("execute_request", _silent_request(source))
 
     async def _request(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         """Ask on the shell channel and wait for the content of the reply; KernelError if the process ends instead."""
@@ -357,5 +357,5 @@ class JupyterWorker:
         self._on_end("")
 
 
-def _silent(source: str) -> MessageContent:
+def _silent_request(source: str) -> MessageContent:
     return {"code": source, "silent": True, "store_history": False, "allow_stdin": False, "stop_on_error": False}

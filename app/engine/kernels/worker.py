@@ -74,7 +74,7 @@ class WorkerKernel:
         self.place = public_place(place)
         self.elsewhere = elsewhere
         self.confinement = launch.confine(language)
-        """What holds back the code that it runs."""
+        """The sandbox of the code it runs."""
         if elsewhere:  # what is installed here is not what is installed there
             packages = PackageHome(place=self.place)
             self.confinement = msgspec.structs.replace(self.confinement, packages=packages)

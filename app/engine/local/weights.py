@@ -102,7 +102,7 @@ class Weights:
         size = os.fstat(source.fileno()).st_size
         candidates = [model for model in self._models if model.size == size]
         if not candidates:
-            raise self._unknown(file)
+            raise self._unknown_weights(file)
         self.need_room(size)
         copy = self.folder / f".adding-{os.getpid()}"
         try:
@@ -118,9 +118,9 @@ class Weights:
                     return model
         finally:
             copy.unlink(missing_ok=True)
-        raise self._unknown(file)
+        raise self._unknown_weights(file)
 
-    def _unknown(self, file: Path) -> LocalModelError:
+    def _unknown_weights(self, file: Path) -> LocalModelError:
         known = "; ".join(f"{model.file_name} ({model.size:,} bytes)" for model in offered_models())
         return LocalModelError(
             f"{file.name} is none of the known models: its size or its sha256 differs.",

@@ -81,7 +81,7 @@ def chat_body(
     if provider.wants_reasoning and tools:
         _add_thoughts(spoken, thoughts)
     if provider.is_strict:
-        body["messages"] = [_present(message) for message in spoken if _says_something(message)]
+        body["messages"] = [_without_none(message) for message in spoken if _says_something(message)]
     _shorten_ids(body["messages"], _nine_letters if provider.short_ids else _forty_letters)
     return body
 
@@ -121,7 +121,7 @@ def _add_thoughts(spoken: Iterable[JsonObject], thoughts: Mapping[str, str]) -> 
             message["reasoning_content"] = next((thoughts[name] for name in ids if name in thoughts), " ")
 
 
-def _present(message: JsonObject) -> JsonObject:
+def _without_none(message: JsonObject) -> JsonObject:
     return {name: value for name, value in message.items() if value is not None}
 
 

@@ -50,7 +50,7 @@ class ServedModel(ABC):
         self._backoff = backoff
         self._facts: Facts | None = None
         self._hurry = asyncio.Event()
-        """Set when the next attempt is to be made at once."""
+        """Set to make the next attempt at once."""
         self.obstacle: ModelError | None = None
         """Why it cannot be asked, as far as `preload` could tell."""
 

@@ -46,7 +46,7 @@ Findings = Iterator[str]  # what is wrong, in plain words
 
 
 def main() -> None:
-    """Stay as the first process; the child tells what holds, then becomes the command."""
+    """Stay as the first process; the child reports which promises hold, then becomes the command."""
     told, line, held, spare, *command = sys.argv[1:]
     os.close(int(spare))
     with os.fdopen(int(told), "rb") as file:
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def become(command: list[str], promised: Promised, other_end: socket.socket) -> NoReturn:
-    """Tell what holds; the command, if all does and somebody still wants it."""
+    """Report which promises hold; then the command, if all do and somebody still wants it."""
     if not promised["guard"]:
         promised["apart"], promised["walled"] = enclose(promised["landlock"])
     set_limits(promised["limits"])

@@ -1,4 +1,4 @@
-"""A model with others behind it: when it cannot answer, the next one does, and the person is told."""
+"""A model with others behind it: when it cannot answer, the next one does, and a notice says so."""
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence

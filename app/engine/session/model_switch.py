@@ -87,7 +87,7 @@ class ModelSource(Protocol):
         ...
 
     async def find_obstacle(self, name: str, api_base: str, api_key: str | None) -> ModelError | None:
-        """Why this model cannot be asked, as far as that is told without a request that costs something."""
+        """Why this model cannot be asked, as far as its server says without a paid request."""
         ...
 
     async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from oi_tui.app.engine.text.tokens import estimate_tokens
 
 TABLE_TYPE = "application/vnd.oi-tui.table+json"
-"""What our part inside the kernel sends of a data frame; its shape is told in `kernels/in_kernel_tables.py`."""
+"""What our part inside the kernel sends of a data frame; its shape is described in `kernels/in_kernel_tables.py`."""
 
 ALL, ENDS = 60, 5
 """Rows up to which pandas shows all of them, and those that it shows of both ends of more."""

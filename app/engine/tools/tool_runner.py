@@ -54,7 +54,7 @@ class ToolRunner:
 
     @property
     def confinement(self) -> Confinement:
-        """What holds back its calls."""
+        """The sandbox of its calls."""
         return self.tool.confinement
 
     async def start(self) -> None:

@@ -24,7 +24,7 @@ class FolderDigests(NamedTuple):
 
 
 def folder_digests(folder: Path) -> FolderDigests:
-    """What it brings along now. Never raises: what cannot be relied on is told by those who read it in earnest."""
+    """What it brings along now. Never raises: those who use it report what cannot be relied on."""
     folder = folder.resolve()
     instructions = instructions_digest(find_instruction_files(folder), folder)
     return FolderDigests(_file_digest(folder / PROJECT / RULES), _file_digest(folder / PROJECT / CONFIG), instructions)
