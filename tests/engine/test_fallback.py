@@ -1,6 +1,8 @@
 """Models that answer in place of one that cannot, and answers from the cache."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -168,6 +170,17 @@ async def test_L37_an_answer_of_one_server_is_not_that_of_another_in_the_environ
             await models.close()
             assert len(server.exchanges) == 1
     assert heard == ["One.", "One.", "Another.", "Another."]
+
+
+def test_L37_answers_that_are_too_old_do_not_stay_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "answers.db"
+    cache = AnswerCache(path, hours=1)
+    cache.keep(b"old", [TextDelta(text="the first answer")])
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE answers SET at = at - 7200")
+    cache.keep(b"new", [TextDelta(text="the second answer")])
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT request FROM answers").fetchall() == [(b"new",)]
 
 
 async def test_L37_half_an_answer_is_not_kept_and_a_broken_cache_is_said(tmp_path: Path) -> None:

@@ -50,12 +50,13 @@ class AnswerCache:
             return age, _deltas.decode(row[1])
 
     def keep(self, key: bytes, answer: list[Delta]) -> None:
-        """Keep it, in place of an older one. StoreError if it cannot be written."""
+        """Keep it, in place of an older one, and drop those that are too old. StoreError if it cannot be written."""
         encoded = msgspec.json.encode(answer)
         if len(encoded) > LARGEST:
             return
         with self._open() as database, database:
             database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, time.time(), encoded))
+            database.execute("DELETE FROM answers WHERE at < ?", (time.time() - self._seconds,))
             database.execute(
                 "DELETE FROM answers WHERE request IN (SELECT request FROM answers ORDER BY at DESC LIMIT -1 OFFSET ?)",
                 (MOST,),
