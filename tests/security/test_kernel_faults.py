@@ -129,6 +129,15 @@ async def test_R3_k01_k02_every_end_is_told_with_its_cause_within_two_seconds_an
     assert (again.result, again.finished) == ("2", RunResult(status="ok"))  # it was told once already
 
 
+WITHOUT_SOCKETS = """
+import os, signal
+before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt that comes before they are closed would prevent it
+print('on')
+os.closerange(3, 256)
+signal.signal(signal.SIGINT, before)
+"""
+
+
 async def test_k02_a_kernel_without_its_sockets_does_not_hang_for_ever(make: Make) -> None:
     kernel = make()
     await kernel.start()
@@ -139,7 +148,7 @@ async def test_k02_a_kernel_without_its_sockets_does_not_hang_for_ever(make: Mak
             interrupting.append(asyncio.create_task(kernel.interrupt()))
 
     async with asyncio.timeout(LIMIT):
-        await kernel.run("import os\nprint('on')\nos.closerange(3, 256)", "c", interrupt)
+        await kernel.run(WITHOUT_SOCKETS, "c", interrupt)
         await asyncio.gather(*interrupting)
     assert (await collect(kernel, "1 + 1")).result == "2"
     assert kernel.generation == 2
