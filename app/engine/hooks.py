@@ -7,7 +7,7 @@ A plugin is a module (or object) with functions marked `@hookimpl`, found throug
     stopwatch = "oi_tui_stopwatch"
 
     # oi_tui_stopwatch.py
-    from oi_tui.app.engine.hooks import hookimpl
+    from oi_tui.plugins.api import hookimpl
 
     @hookimpl
     def after_action(session_id, block):
@@ -34,6 +34,7 @@ import pluggy
 from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest, Model
 from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.tools.tool import Tool
 
 NAME = "oi_tui"
@@ -99,8 +100,9 @@ class ScreenHooks:
     """Called in the screen's process."""
 
     @_hookspec
-    def register_renderers(self) -> Mapping[str, Callable[..., object] | str]:  # type: ignore[empty-body] # a specification
-        """Mime type to what draws results of it (see `widgets/timeline/outputs/registry.py`).
+    def register_renderers(self) -> Mapping[str, Callable[[RichOutput], object] | str]:  # type: ignore[empty-body] # a specification
+        """Mime type (`*` stands for any characters) to a function that gets the `RichOutput` and returns another one,
+        which is drawn in its place, a `Drawing`, or None: the next form is drawn.
 
         Called when the first rich result is drawn. A string such as `oi_tui_vega:render` is imported when the first
         result of its type is.

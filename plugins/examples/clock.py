@@ -9,8 +9,7 @@ To install it, `pip install` a package with this file as `my_clock.py` and, in i
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from oi_tui.app.engine.hooks import hookimpl
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolOutput
+from oi_tui.plugins.api import Arguments, Capabilities, Tool, ToolOutput, hookimpl
 
 SCHEMA = {"type": "object", "properties": {"zone": {"type": "string"}}, "required": ["zone"]}
 

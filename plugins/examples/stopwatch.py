@@ -11,8 +11,7 @@ then start `OI_TUI_STOPWATCH=runs.jsonl oi-tui`.
 import json
 import os
 
-from oi_tui.app.engine.core.blocks import CodeBlock
-from oi_tui.app.engine.hooks import hookimpl
+from oi_tui.plugins.api import CodeBlock, hookimpl
 
 
 @hookimpl

@@ -6,8 +6,7 @@ To install it, `pip install` a package with this file as `my_vega_lite.py` and, 
     vega_lite = "my_vega_lite"
 """
 
-from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.hooks import hookimpl
+from oi_tui.plugins.api import RichOutput, hookimpl
 
 MIME = "application/vnd.vegalite.v5+json"
 

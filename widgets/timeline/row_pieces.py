@@ -127,10 +127,6 @@ class Canvas:
         reach -= fill
         return RowStrip(segments, self.width, joint, min(GUTTER + lead, reach), reach)
 
-    def is_row(self, made: object) -> bool:
-        """Whether something that was made elsewhere is a row of this canvas."""
-        return isinstance(made, RowStrip) and sum(segment.cell_length for segment in made) == self.width
-
     @cached_property
     def _recent_rows(self) -> dict[tuple[object, ...], RowStrip]:
         """Rows that were made lately: a paragraph that grows is broken anew with each frame, into the same rows."""

@@ -86,8 +86,7 @@ def test_a_form_of_the_wrong_shape_gives_way_to_the_next(drawn: Rows, data: dict
 # Plugins
 
 PLUGIN = """
-from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.hooks import hookimpl
+from oi_tui.plugins.api import Drawing, RichOutput, hookimpl
 
 def translate(output):
     return RichOutput(data={"text/markdown": "**" + output.data["application/x-tale"] + "**"})
@@ -98,32 +97,31 @@ def decline(output):
 def fail(output):
     raise RuntimeError("no")
 
-class FailsLater:
-    line_count = has_more = beyond = 0
-    def __init__(self, output):
-        pass
-    def pieces(self, canvas, display):
+def fail_later(output):
+    def lines(width):
+        yield "begun"
         raise RuntimeError("later")
+    return Drawing(lines)
 
-class TooWide(FailsLater):
-    def pieces(self, canvas, display):
-        from oi_tui.widgets.rows.row import RowStrip
-        from oi_tui.widgets.timeline.row_pieces import Rows
-        from rich.segment import Segment
-        return [Rows([RowStrip([Segment("x" * 999)], 999, "", 0, 0)])]
+def wide(output):
+    return Drawing(lambda width: ["x" * 999 + "y", "\x1b[2Jdrawn at " + str(width)])
 
-class Own(FailsLater):
-    def pieces(self, canvas, display):
-        from rich.segment import Segment
-        from oi_tui.widgets.timeline.row_pieces import rows
-        return [rows(canvas, [[Segment("drawn by a plugin", canvas.ink.console)]], canvas.ink.console)]
+def own(output):
+    return Drawing(lambda width: ["\x1b[31mdrawn\x1b[0m by a plugin"])
+
+def no_text(output):
+    return Drawing(lambda width: [5])
+
+def odd(output):
+    return ["text"]
 
 def endless(output):
     return output
 
 @hookimpl
 def register_renderers():
-    here = {"tale": translate, "declined": decline, "fails": fail, "later": FailsLater, "wide": TooWide, "own": Own}
+    here = {"tale": translate, "declined": decline, "fails": fail, "later": fail_later, "wide": wide, "own": own,
+            "number": no_text, "odd": odd, "v*+x": own}
     references = {"endless": "oi_tui_tale:endless", "absent": "oi_tui_no_such_module:render"}
     return {f"application/x-{name}": renderer for name, renderer in (here | references).items()}
 """
@@ -157,13 +155,16 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ("mime", "rows"),
     [
         ("application/x-tale", [" │ once"]),
-        ("application/x-own", ["   drawn by a plugin"]),
+        ("application/x-own", [" │ drawn by a plugin"]),
+        ("application/x-v5+x", [" │ drawn by a plugin"]),
+        ("application/x-wide", [" │ " + "x" * 75 + "›", " │ drawn at 76"]),
         ("application/x-declined", [" │ text"]),
         ("application/x-endless", [" │ text"]),
         ("application/x-absent", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
         ("application/x-fails", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
         ("application/x-later", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
-        ("application/x-wide", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
+        ("application/x-number", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
+        ("application/x-odd", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
     ],
 )
 def test_a_plugin_draws_its_type_and_what_fails_in_it_is_said(drawn: Rows, mime: str, rows: list[str]) -> None:

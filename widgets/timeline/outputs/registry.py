@@ -1,36 +1,29 @@
-'''Which renderer draws a rich result: plugins first, then ours, by preference; the first one that can.
+"""Which renderer draws a rich result: plugins first, then ours, by preference; the first one that can.
 
-A renderer gets the `RichOutput` and returns what is drawn of it (see `OutputContent`), or another `RichOutput` that
-is drawn in its place (the easy way: turn what nobody knows into `text/markdown`, `image/png` or a table), or None
-where this one is not in a form that it can draw. It is imported when the first result of its type is drawn. One that
-raises is reported in the log, the next one takes its place, and a dim row says so.
+A renderer gets the `RichOutput` and returns what is drawn of it: one of ours an `OutputContent`, one of a plugin a
+`Drawing`; or another `RichOutput` that is drawn in its place (the easy way: turn what nobody knows into
+`text/markdown`, `image/png` or a table), or None where this one is not in a form that it can draw. It is imported when
+the first result of its type is drawn. One that raises is reported in the log, the next one takes its place, and a dim
+row says so.
 
-A plugin adds one with the hook `register_renderers` (`app/engine/hooks.py`; plugins/examples/ has a whole one):
-
-    @hookimpl
-    def register_renderers():
-        return {"application/vnd.vegalite.v5+json": render}
-
-    def render(output: RichOutput) -> RichOutput | None:
-        """A Vega-Lite chart as a picture."""
-        spec = output.data["application/vnd.vegalite.v5+json"]
-        return RichOutput(data={"image/png": base64.b64encode(png_of(spec)).decode()})
-
-Whatever text it makes rows of comes from a kernel: it has to go through `safe_text` first.
-'''
+Renderers of installed plugins come first, those of built-in plugins behind pictures. In what a plugin registers
+(`register_renderers`), `*` in a mime type stands for any characters: `application/vnd.vegalite.v*+json`.
+"""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache, partial
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.rich_text import says_something
+from oi_tui.plugins.builtin import BUILT_IN
+from oi_tui.plugins.drawing import Drawing
 from oi_tui.plugins.host import screen_hooks
 from oi_tui.widgets.timeline.console import note
-from oi_tui.widgets.timeline.outputs.checked_content import CheckedContent
-from oi_tui.widgets.timeline.outputs.plain_output import PlainText
+from oi_tui.widgets.timeline.outputs.plain_output import DrawnLines, PlainText
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece
 
 _log = logging.getLogger(__name__)
@@ -55,12 +48,14 @@ class OutputContent(Protocol):
         """Rows of the output, drawn for this canvas."""
 
 
-Renderer = Callable[[RichOutput], OutputContent | RichOutput | None]
+Renderer = Callable[[RichOutput], OutputContent | Drawing | RichOutput | None]
 """Makes the content of a result, or another result to be drawn in its place; None if it cannot."""
 
 _HERE = "oi_tui.widgets.timeline.outputs"
 
-_BUILT_IN = (
+_PLUGINS = "(built-in plugins)"
+
+_OURS = (
     ("application/vnd.oi-tui.table+json", f"{_HERE}.frame:FrameContent.of"),
     ("application/vnd.dataresource+json", f"{_HERE}.frame:FrameContent.of"),
     ("image/png", "oi_tui.widgets.timeline.picture:Picture"),
@@ -68,6 +63,7 @@ _BUILT_IN = (
     ("image/gif", "oi_tui.widgets.timeline.picture:Picture"),
     ("image/webp", "oi_tui.widgets.timeline.picture:Picture"),
     ("image/svg+xml", "oi_tui.widgets.timeline.svg:svg_content"),
+    (_PLUGINS, ""),
     ("application/vnd.plotly.v1+json", f"{_HERE}.plotly:PlotlySummary.of"),
     ("text/markdown", f"{_HERE}.markdown_output:MarkdownText.of"),
     ("text/latex", f"{_HERE}.latex:Formula.of"),
@@ -94,16 +90,24 @@ class RendererChoice(NamedTuple):
 
 def renderer_choices(output: RichOutput) -> Iterator[RendererChoice]:
     """The renderers of the types that a result has, best first."""
-    for plugin, mime, renderer in plugin_renderers():
-        if mime in output.data:
-            yield RendererChoice(plugin, mime, partial(_import_renderer, renderer), False)
-    for pattern, reference in _BUILT_IN:
+    yield from _plugin_choices(output, built_in=False)
+    for pattern, reference in _OURS:
+        if pattern == _PLUGINS:
+            yield from _plugin_choices(output, built_in=True)
         if pattern == "text/plain" and not says_something(output.data.get(pattern)):
             continue
         ending = pattern[1:] if pattern.startswith("*") else ""
         mime = next((mime for mime in output.data if ending and mime.endswith(ending)), pattern)
         if mime in output.data:
             yield RendererChoice(pattern, mime, partial(resolve_name, reference), True)
+
+
+def _plugin_choices(output: RichOutput, *, built_in: bool) -> Iterator[RendererChoice]:
+    for plugin, pattern, renderer in plugin_renderers():
+        if (plugin in BUILT_IN["screen"]) is built_in:
+            for mime in output.data:
+                if fnmatchcase(mime, pattern):
+                    yield RendererChoice(plugin, mime, partial(_import_renderer, renderer), False)
 
 
 def content_of(output: RichOutput) -> OutputContent:
@@ -169,7 +173,12 @@ class FallbackContent:
             self._replaced += 1
             self._output, self._choices = made, renderer_choices(made)
             return self._next()
-        return made if made is None or choice.is_ours else CheckedContent(made)
+        if isinstance(made, Drawing):
+            return DrawnLines(made)
+        if made is not None and not choice.is_ours:
+            raise TypeError(f"a renderer returns a RichOutput, a Drawing or None, no {type(made).__name__}")
+        content: OutputContent | None = made
+        return content
 
     def _report(self, name: str) -> None:
         _log.warning("%s cannot draw a result of the types %s", name, ", ".join(self._output.data), exc_info=True)

@@ -1,0 +1,10 @@
+"""Plugins that oi-tui brings: written as anybody's, with `oi_tui.plugins.api` alone; each can be disabled.
+
+Nothing that protects the person is here. A module is imported when the first of its hooks is called.
+"""
+
+BUILT_IN: dict[str, dict[str, str]] = {
+    "engine": {},
+    "screen": {},
+}
+"""The process that imports it -> its name -> its module."""
