@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatMessage, ChatRequest, TextDelta, ToolCall
+from oi_tui.app.engine.core.chat_model import (
+    AnswerEnded,
+    AnswerUsage,
+    ChatMessage,
+    ChatRequest,
+    SealDelta,
+    TextDelta,
+    ToolCall,
+)
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models.served_model import ServedModel
 from oi_tui.app.engine.tools.execute import execute_spec
@@ -162,9 +170,10 @@ async def test_the_thoughts_that_led_to_a_call_go_back_to_who_wants_them(
 ) -> None:
     openai_server.script(Turn(reasoning="I should look.", calls=(Call(arguments="{}", id="c1"),)), "Done.")
     asked = model(name="deepseek/deepseek-chat", api_key="sk-1", tools="on")
-    await answer(asked)
+    (sealed,) = (delta.thoughts for delta in await answer(asked) if isinstance(delta, SealDelta))
     call = ToolCall(id="c1", name="execute", arguments="{}")
-    past = (ChatMessage(role="assistant", calls=(call,)), ChatMessage(role="tool", text="2", call_id="c1"))
+    spoken = ChatMessage(role="assistant", calls=(call,), sealed=sealed)
+    past = (spoken, ChatMessage(role="tool", text="2", call_id="c1"))
     async for _ in asked.stream(ChatRequest(messages=past, tools=(execute_spec(("python",)),))):
         pass
     assert openai_server.requests[1]["messages"][0]["reasoning_content"] == "I should look."

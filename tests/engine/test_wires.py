@@ -19,6 +19,7 @@ from oi_tui.app.engine.core.chat_model import (
     ChatRequest,
     Delta,
     Retrying,
+    SealDelta,
     TextDelta,
     ThoughtDelta,
     ToolCall,
@@ -314,18 +315,23 @@ async def test_L9_L25_thoughts_two_calls_and_usage_arrive(server: OpenAIServer, 
     assert deltas[-1] == AnswerEnded(reason="tool_calls")
 
 
-async def call_and_result(server: OpenAIServer, model: ServedModel, answer: Any) -> dict[str, Any]:
-    """The request that follows a call: its body."""
-    turn = Turn(text="I add.", reasoning="Let me see", signature="c2ln", calls=(Call(arguments=CODE),))
+async def call_and_result(
+    server: OpenAIServer, model: ServedModel, answer: Any, *, then: ServedModel | None = None, **fields: Any
+) -> dict[str, Any]:
+    """The request that follows a call, to the same model or another one: its body."""
+    said = {"text": "I add.", "reasoning": "Let me see", "signature": "c2ln", **fields}
+    turn = Turn(**said, calls=(Call(arguments=CODE),))
     server.script(turn, hello())
-    calls = [delta for delta in of(ToolDelta, await answer(model)) if delta.id]
+    first = await answer(model)
+    calls = [delta for delta in of(ToolDelta, first) if delta.id]
+    sealed = next((delta.thoughts for delta in of(SealDelta, first)), None)
     made = ToolCall(id=calls[0].id, name="execute", arguments=CODE)
     past = (
         ChatMessage(role="user", text="add"),
-        ChatMessage(role="assistant", text="I add.", calls=(made,)),
+        ChatMessage(role="assistant", text="I add.", calls=(made,), sealed=sealed),
         ChatMessage(role="tool", text="2", call_id=made.id),
     )
-    async for _ in model.stream(ChatRequest(messages=past, tools=(execute_spec(("python",)),))):
+    async for _ in (then or model).stream(ChatRequest(messages=past, tools=(execute_spec(("python",)),))):
         pass
     return server.requests[-1]
 
@@ -351,6 +357,49 @@ async def test_L25_deepseek_gets_its_thoughts_back_and_openai_none(
     for name, thought in (("deepseek/deepseek-reasoner", "Let me see"), ("openai/gpt-4o", None)):
         message = (await call_and_result(server, asked(name=name), answer))["messages"][1]
         assert message.get("reasoning_content") == thought
+
+
+THINKS = {"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0}
+PIECES = ({**THINKS, "text": "Let "}, {**THINKS, "text": "me"}, {**THINKS, "signature": "c2ln"})
+
+
+@pytest.mark.parametrize("wire", ["openai"])
+async def test_L25_openrouter_gets_its_reasoning_back_whole_and_nobody_else_does(
+    server: OpenAIServer, asked: Build, answer: Any
+) -> None:
+    """The signature, which comes last, is for all of the text."""
+    claude, other = asked(name="openrouter/anthropic/claude-x"), asked(name="openrouter/google/gemini-x")
+    for then, back in ((claude, [{**THINKS, "text": "Let me", "signature": "c2ln"}]), (other, None)):
+        body = await call_and_result(server, claude, answer, then=then, reasoning="", details=PIECES)
+        assert body["messages"][1].get("reasoning_details") == back
+    server.script(Turn(text="Hi", details=PIECES))
+    deltas = await answer(claude)
+    assert "".join(delta.text for delta in of(ThoughtDelta, deltas)) == "Let me"
+    assert of(SealDelta, deltas) == [], "without a call nobody wants them back"
+
+
+@pytest.mark.parametrize("wire", ["openai"])
+async def test_L25_encrypted_reasoning_is_not_shown_and_goes_back(
+    server: OpenAIServer, asked: Build, answer: Any
+) -> None:
+    secret = {"type": "reasoning.encrypted", "data": "gAAA", "id": "rs_1", "format": "openai-responses-v1", "index": 0}
+    model = asked(name="openrouter/openai/gpt-x")
+    body = await call_and_result(server, model, answer, reasoning="", details=(secret,))
+    assert body["messages"][1]["reasoning_details"] == [secret]
+    server.script(Turn(details=(secret,), calls=(Call(arguments=CODE),)))
+    assert of(ThoughtDelta, await answer(model)) == []
+
+
+@pytest.mark.parametrize("wire", ["responses"])
+async def test_L25_openai_gets_its_encrypted_reasoning_back_and_stores_none(
+    server: OpenAIServer, asked: Build, answer: Any
+) -> None:
+    body = await call_and_result(server, asked(), answer)
+    assert (body["store"], body["include"]) == (False, ["reasoning.encrypted_content"])
+    thought, call = (item for item in body["input"] if item.get("type") in ("reasoning", "function_call"))
+    assert (thought["type"], thought["encrypted_content"], call["type"]) == ("reasoning", "c2ln", "function_call")
+    body = await call_and_result(server, asked(), answer, then=asked(name="openai/responses/gpt-5-mini"))
+    assert "reasoning" not in [item.get("type") for item in body["input"]]
 
 
 @pytest.mark.parametrize("wire", ["openai"])

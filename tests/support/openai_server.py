@@ -47,6 +47,8 @@ class Turn:
     """Sent first, as `reasoning_content`."""
     signature: str = ""
     """What the provider wants back with the calls, on a wire that has such a thing (wires_server.py)."""
+    details: tuple[Json, ...] = ()
+    """OpenRouter's pieces of reasoning, each in an event of its own; the last one comes behind the calls."""
     chunk: int = 4
     """Characters in one event."""
     pace: float = 0.0
@@ -331,10 +333,14 @@ def events(turn: Turn, body: Mapping[str, Any]) -> Iterator[bytes]:
     yield event({"role": "assistant", "content": ""})
     for piece in pieces(turn.reasoning, turn.chunk):
         yield event({"reasoning_content": piece})
+    for detail in turn.details[:-1]:
+        yield event({"content": "", "reasoning": detail.get("text"), "reasoning_details": [detail]})
     for piece in pieces(turn.text, turn.chunk):
         yield event({"content": piece})
     for fragment in call_fragments(turn):
         yield event({"tool_calls": [fragment]})
+    if turn.details:
+        yield event({"content": "", "reasoning_details": list(turn.details[-1:])})
     if turn.finish_reason != "none":
         yield event({}, finish_reason(turn))
     if turn.usage and (body.get("stream_options") or {}).get("include_usage"):

@@ -152,7 +152,8 @@ def response_events(turn: Turn, body: Json) -> Iterator[bytes]:
     yield _named("response.created", response=head)
     output: list[Json] = []
     if turn.reasoning or turn.signature:
-        item: Json = {"id": "rs_0", "type": "reasoning", "summary": [], "encrypted_content": turn.signature}
+        sealed = turn.signature if "reasoning.encrypted_content" in body.get("include", ()) else None
+        item: Json = {"id": "rs_0", "type": "reasoning", "summary": [], "encrypted_content": sealed}
         place: Json = {"output_index": 0, "item_id": "rs_0", "summary_index": 0}
         for number, piece in enumerate(pieces(turn.reasoning, turn.chunk)):
             start = b"" if number else _named("response.output_item.added", output_index=0, item=item)

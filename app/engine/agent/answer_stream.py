@@ -11,17 +11,21 @@ from oi_tui.app.engine.core.chat_model import (
     AnswerUsage,
     Delta,
     Retrying,
+    SealDelta,
     TextDelta,
     ThoughtDelta,
     ToolDelta,
 )
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    CallStarted,
+    CodeStarted,
     DecisionMade,
     Emit,
     NoticeAdded,
     RetryScheduled,
     ThoughtFinished,
+    ThoughtsSealed,
     ThoughtStarted,
     UsageReported,
 )
@@ -49,6 +53,9 @@ class AnswerStream:
         self._parser = AnswerParser(canonical, self._emit_timed, tools)
         self._clock = clock
         self._thinks_since = 0.0
+        self._first_call = ""
+        """Block of the first native call, \"\" while there is none."""
+        self._seal: SealDelta | None = None
 
     @property
     def empty(self) -> bool:
@@ -72,6 +79,8 @@ class AnswerStream:
                 self._parser.feed_thought(delta.text)
             case ToolDelta():
                 self._parser.feed_call(delta)
+            case SealDelta():
+                self._seal = delta
             case Retrying():
                 retry = RetryScheduled(delay=delta.delay, why=delta.why, attempt=delta.attempt, attempts=delta.attempts)
                 self._emit(retry)
@@ -94,6 +103,8 @@ class AnswerStream:
     def close(self, *, complete: bool) -> None:
         """The answer is over: an interrupted block (also by the token limit) is marked, code in a thought refused."""
         self._parser.finish(complete and not self.truncated)
+        if self._seal is not None and self._first_call:
+            self._emit(ThoughtsSealed(block_id=self._first_call, thoughts=self._seal.thoughts))
         for block_id, source in self._parser.blocks.thought.items():
             self._emit(DecisionMade(block_id=block_id, verdict="skip", decider="rule", source=source, reason=THOUGHT))
 
@@ -104,6 +115,8 @@ class AnswerStream:
                 self._thinks_since = self._clock()
             case ThoughtFinished():
                 event = msgspec.structs.replace(event, seconds=self._clock() - self._thinks_since)
+            case CodeStarted(call_id=str()) | CallStarted(call_id=str()):
+                self._first_call = self._first_call or event.block_id
             case _:
                 pass
         self._emit(event)

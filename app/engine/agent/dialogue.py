@@ -61,7 +61,8 @@ class Dialogue:
         self._conversation = Conversation(instructions.redactor, settings.output_to_model)
         self._ready = ready
         self._review = AnswerReview(transcript, kernels, emit)
-        runners.tools.add_recall(recall_tool(lambda: transcript.blocks, instructions.redactor))
+        spilled = runners.tools.spill_dir
+        runners.tools.add_recall(recall_tool(lambda: transcript.blocks, instructions.redactor, spilled))
         runners.tools.add_inner(
             AskedModel(transcript, choices, budget, plugins, instructions.redactor, emit, ready).tool
         )

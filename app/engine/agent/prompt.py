@@ -144,6 +144,7 @@ class Teller:
             role="assistant",
             text="\n\n".join(part for part in parts if part),
             calls=tuple(self._call(action) for action in native),
+            sealed=next((action.sealed for action in native if action.sealed is not None), None),
         )
         for action in native:
             yield ChatMessage(role="tool", text=self._result(action), call_id=action.call_id or "")

@@ -10,10 +10,11 @@ from itertools import islice
 from pathlib import Path
 
 from oi_tui.app.engine.agent.prompt import Teller
-from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, ProseBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import RECALL
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.kernels.spill import read_spilled
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.words import one_line
@@ -34,11 +35,11 @@ READ = 4_000_000
 """Characters of the file of a long output that are looked through."""
 
 
-def recall_tool(blocks: Callable[[], Sequence[Block]], redactor: Redactor) -> Tool:
-    """The tool for the session that has these blocks."""
+def recall_tool(blocks: Callable[[], Sequence[Block]], redactor: Redactor, spill_dir: Path | None) -> Tool:
+    """The tool for the session that has these blocks, and whose long outputs are in this folder."""
 
     async def run(arguments: Arguments, output: ToolOutput) -> str:
-        return await asyncio.to_thread(_recall, tuple(blocks()), arguments, redactor)
+        return await asyncio.to_thread(_recall, tuple(blocks()), arguments, redactor, spill_dir)
 
     spec = recall_spec()
     return Tool(
@@ -52,7 +53,7 @@ def recall_tool(blocks: Callable[[], Sequence[Block]], redactor: Redactor) -> To
     )
 
 
-def _recall(blocks: Sequence[Block], arguments: Arguments, redactor: Redactor) -> str:
+def _recall(blocks: Sequence[Block], arguments: Arguments, redactor: Redactor, spill_dir: Path | None) -> str:
     number, words = arguments.get("block"), str(arguments.get("search") or "")
     said = str(arguments.get("text") or "").strip()  # a fenced call that was no JSON
     if said.removeprefix("#").isdecimal():
@@ -60,13 +61,15 @@ def _recall(blocks: Sequence[Block], arguments: Arguments, redactor: Redactor) -
     elif said:
         words = said
     if isinstance(number, int):
-        return _lines(blocks, number, int(arguments.get("from_line") or 1), redactor)
+        block = _block(blocks, number)
+        text = Teller(redactor, READ, False, number).read(block, _file_text(block, spill_dir))
+        return _lines(text.split("\n"), number, int(arguments.get("from_line") or 1))
     if words.strip():
         return _search(blocks, words.casefold().split(), redactor)
     raise ToolFailed('Say which: {"block": NUMBER, "from_line": LINE} or {"search": "WORDS"}.')
 
 
-def _lines(blocks: Sequence[Block], number: int, first: int, redactor: Redactor) -> str:
+def _block(blocks: Sequence[Block], number: int) -> UserBlock | ProseBlock | ActionBlock:
     if not 1 <= number <= len(blocks):
         raise ToolFailed(f"There is no block {number}: the last one is {len(blocks)}.")
     block = blocks[number - 1]
@@ -74,7 +77,10 @@ def _lines(blocks: Sequence[Block], number: int, first: int, redactor: Redactor)
         raise ToolFailed(f"Block {number} is nothing that was said or run.")
     if block.mark == "left out":
         raise ToolFailed("The user left this out of the conversation.")
-    lines = Teller(redactor, READ, False, number).read(block, _file_text(block)).split("\n")
+    return block
+
+
+def _lines(lines: Sequence[str], number: int, first: int) -> str:
     first = max(1, min(first, len(lines)))
     shown, room = [], CHARACTERS
     for line in islice(lines, first - 1, first - 1 + LINES):
@@ -124,15 +130,8 @@ def _texts(block: UserBlock | ProseBlock | Action) -> Iterator[str]:
             yield block.text
 
 
-def _file_text(block: Block) -> str:
+def _file_text(block: Block, spill_dir: Path | None) -> str:
     """All that a long run wrote, "" if it is short or not kept."""
-    if not isinstance(block, Action) or block.whole is None or not block.whole.path:
+    if spill_dir is None or not isinstance(block, Action) or block.whole is None:
         return ""
-    path = Path(block.whole.path)
-    if not path.name.startswith("output-"):
-        return ""  # none that a run of ours left
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(READ)
-    except OSError:
-        return ""
+    return read_spilled(spill_dir, block.whole.path, READ)

@@ -4,7 +4,7 @@ from typing import Literal
 
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.outputs import Output, Progress, WholeOutput, WrittenFiles
-from oi_tui.app.engine.core.values import Language, Level, Remedy, Value
+from oi_tui.app.engine.core.values import Language, Level, Remedy, SealedThoughts, Value
 
 ProseState = Literal["streaming", "complete", "cut"]
 """`cut`: the stream broke or was interrupted; the text is what had arrived."""
@@ -85,6 +85,8 @@ class Action(Value, frozen=True, kw_only=True):
     """`user`: typed by the person (`!ls`, `%python`), run without being proposed."""
     call_id: str | None = None
     """Id of the native tool call it came in, None for fenced code."""
+    sealed: SealedThoughts | None = None
+    """As in `ThoughtsSealed`."""
     caller: str = ""
     """Id of the block whose run asked for it (`computer.run`), "" where none did. The model reads what that run prints
     of it, and nothing else."""

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from typing import Any, Literal, Protocol
 
-from oi_tui.app.engine.core.values import Value
+from oi_tui.app.engine.core.values import SealedThoughts, Value
 
 RECALL = "recall"
 """The tool by which a model reads what was left out of the conversation; a fence with this label is a call of it."""
@@ -28,6 +28,8 @@ class ChatMessage(Value, frozen=True, kw_only=True):
     """Role assistant only."""
     call_id: str = ""
     """Role tool only: the call that this is the result of."""
+    sealed: SealedThoughts | None = None
+    """Role assistant, with calls: what led to them, for the model that thought it."""
 
 
 class ToolSpec(Value, frozen=True, kw_only=True):
@@ -69,6 +71,12 @@ class ToolDelta(Value, frozen=True, kw_only=True, tag=True):
     arguments: str = ""
 
 
+class SealDelta(Value, frozen=True, kw_only=True, tag=True):
+    """What the provider wants back with the calls of this answer; comes at most once, behind them."""
+
+    thoughts: SealedThoughts
+
+
 class Retrying(Value, frozen=True, kw_only=True, tag=True):
     """The request failed for a reason that may pass, before anything arrived; it is sent again after `delay` s."""
 
@@ -104,7 +112,7 @@ class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):
     reason: Literal["stop", "length", "tool_calls"] = "stop"
 
 
-Delta = TextDelta | ThoughtDelta | ToolDelta | Retrying | AnswerNote | AnswerUsage | AnswerEnded
+Delta = TextDelta | ThoughtDelta | ToolDelta | SealDelta | Retrying | AnswerNote | AnswerUsage | AnswerEnded
 
 
 class Model(Protocol):

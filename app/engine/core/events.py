@@ -9,7 +9,7 @@ Order within one session (brackets: may be absent, star: any number):
         | ProseStarted ProseGrew* ProseFinished [ ThoughtRecognised ]
         | CodeStarted CodeGrew* CodeFinished
         | CallStarted CallGrew* CallFinished )*
-        [ UsageReported ]
+        [ UsageReported ] [ ThoughtsSealed ]
         ( DecisionRequested* DecisionMade
           [ ExecutionStarted
             ( OutputAdded | OutputUpdated | OutputsCleared | OutputTailMoved | OutputKept | OutputDropped
@@ -48,7 +48,16 @@ from oi_tui.app.engine.core.outcomes import (
     Verdict,
 )
 from oi_tui.app.engine.core.outputs import Output, Progress, StreamName, Tail, WholeOutput, WrittenFiles
-from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, KernelCall, Language, Level, Remedy, Value
+from oi_tui.app.engine.core.values import (
+    ApprovalMode,
+    GrantScope,
+    KernelCall,
+    Language,
+    Level,
+    Remedy,
+    SealedThoughts,
+    Value,
+)
 
 
 class Event(Value, frozen=True, kw_only=True):
@@ -207,6 +216,13 @@ class CallFinished(Event, frozen=True, kw_only=True, tag=True):
     source: str
     """The arguments, a JSON object if the call is complete; the whole text, which replaces what the deltas gave."""
     complete: bool = True
+
+
+class ThoughtsSealed(Event, frozen=True, kw_only=True, tag=True):
+    """The provider wants these thoughts back with the calls of this answer; the block is the first of them."""
+
+    block_id: str
+    thoughts: SealedThoughts
 
 
 class UsageReported(Event, frozen=True, kw_only=True, tag=True):
@@ -528,6 +544,7 @@ AnyEvent = (
     | CallStarted
     | CallGrew
     | CallFinished
+    | ThoughtsSealed
     | UsageReported
     | DecisionRequested
     | DecisionMade

@@ -13,6 +13,16 @@ class Value(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=T
     """An immutable value without a tag: only ever a field of something else."""
 
 
+class SealedThoughts(Value, frozen=True, kw_only=True):
+    """What a model thought before its calls, as its provider wants it back: unchanged, and often signed or encrypted.
+    Nothing here reads it, shows it or looks for code in it."""
+
+    owner: str
+    """Names the model and its server: it goes back to no other."""
+    data: str
+    """JSON in the provider's form."""
+
+
 Language = str
 """Canonical name of what runs a source: "python", "shell", or the name of a Jupyter kernelspec."""
 

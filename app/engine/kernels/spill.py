@@ -1,6 +1,8 @@
 """The file with all that a long run wrote."""
 
 import os
+import re
+import stat
 import uuid
 from collections.abc import Iterable
 from contextlib import suppress
@@ -20,6 +22,9 @@ FOLDER_LIMIT = 4_000_000_000
 
 LARGE = 10_000_000
 """Bytes from which on a file is worth a look at the folder."""
+
+_OURS = re.compile(r"output-[0-9a-f]{32}\.txt")
+"""Names of such files."""
 
 
 class Spill:
@@ -117,6 +122,27 @@ class Spill:
         if file is not None:
             with suppress(OSError):  # it tries once more to write what is in its buffer
                 file.close()
+
+
+def read_spilled(folder: Path, path: str, limit: int) -> str:
+    """The first characters of a run's file, "" where this is none: a path comes from a stored session, and code may
+    have put something else in its place. Only a plain file of ours right in the folder is opened, and no link."""
+    named = Path(path)
+    if named.parent != folder or not _OURS.fullmatch(named.name):
+        return ""
+    try:
+        where = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+            descriptor = os.open(named.name, flags, dir_fd=where)
+        finally:
+            os.close(where)
+        with open(descriptor, encoding="utf-8", errors="replace") as file:
+            facts = os.fstat(descriptor)
+            ours = stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1 and facts.st_uid == os.getuid()
+            return file.read(limit) if ours else ""
+    except OSError:
+        return ""
 
 
 def make_room(folder: Path, limit: int) -> None:

@@ -6,13 +6,14 @@ is left alone for a frame, so that an event costs its parsing and not a turn of 
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatRequest, Delta, TextDelta, ThoughtDelta
+from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatRequest, Delta, SealDelta, TextDelta, ThoughtDelta
 from oi_tui.app.engine.core.protocol import FRAME
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import openai_wire
@@ -25,6 +26,7 @@ from oi_tui.app.engine.models.lean_facts import look_up_lean
 from oi_tui.app.engine.models.messages import JsonObject
 from oi_tui.app.engine.models.prices import TokenCounts
 from oi_tui.app.engine.models.providers import LeanChoice
+from oi_tui.app.engine.models.sealed_thoughts import ThoughtPieces, owner_name, seal, thoughts_by_call
 from oi_tui.app.engine.models.served_model import CONNECT_TIMEOUT, Attempt, ServedModel
 from oi_tui.app.engine.models.wire import AnswerPiece, CallPiece, error_body, estimate_counts
 
@@ -37,13 +39,11 @@ PLENTY = 16_384
 """Bytes at once that are worth a turn of the event loop."""
 LINES = ("application/x-ndjson", "application/jsonl")
 """Content types with one event a line."""
-THOUGHTS = 200
-"""Calls whose preceding thoughts are remembered, for providers that require them back."""
 
 Response: TypeAlias = "AbstractAsyncContextManager[ClientResponse]"
 ReadEvent = Callable[[bytes], AnswerPiece]
-Remember = Callable[[Sequence[str], str], None]
-"""Is given the ids of an answer's calls and the thoughts that led to them."""
+SealAll = Callable[[str, ThoughtPieces], Iterable[SealDelta]]
+"""Is given the thoughts of an answer with calls, in words and in the provider's pieces."""
 
 
 class LeanModel(ServedModel):
@@ -65,7 +65,6 @@ class LeanModel(ServedModel):
         self._choice = choice
         self._connections = connections
         self._base = ""
-        self._thoughts: dict[str, str] = {}
 
     def _look_up(self) -> Facts:
         prepare()
@@ -75,10 +74,11 @@ class LeanModel(ServedModel):
         return facts
 
     def _begin(self, facts: Facts, request: ChatRequest) -> Attempt:
-        body = openai_wire.chat_body(self._choice, facts, self._section, request, self._thoughts)
-        return LeanAttempt(
-            facts, self._post(facts, openai_wire.PATH, body), request, openai_wire.read_event, self._remember
-        )
+        owner = owner_name(self._choice.provider.name, self._choice.model, self._base)
+        thoughts = thoughts_by_call(request.messages, owner)
+        body = openai_wire.chat_body(self._choice, facts, self._section, request, thoughts)
+        seal_all = partial(self._seal, owner)
+        return LeanAttempt(facts, self._post(facts, openai_wire.PATH, body), request, openai_wire.read_event, seal_all)
 
     def _post(self, facts: Facts, path: str, body: JsonObject) -> "Response":
         timeout = facts.asked.timeout
@@ -88,24 +88,22 @@ class LeanModel(ServedModel):
             self._base, path, sent, facts.api_key, connect=connect, silence=timeout, further=facts.headers
         )
 
-    def _remember(self, calls: Sequence[str], thoughts: str) -> None:
-        if self._choice.provider.wants_reasoning and thoughts:
-            self._thoughts.update(dict.fromkeys(calls, thoughts))
-            for call in list(self._thoughts)[:-THOUGHTS]:
-                del self._thoughts[call]
+    def _seal(self, owner: str, words: str, pieces: ThoughtPieces) -> Iterator[SealDelta]:
+        """What goes back with the calls of an answer."""
+        return seal(owner, words if self._choice.provider.wants_reasoning else pieces.whole())
 
 
 class LeanAttempt(Attempt):
     """One attempt, over HTTP: events, or lines of JSON, each parsed separately."""
 
     def __init__(
-        self, facts: Facts, response: "Response", request: ChatRequest, read: ReadEvent, remember: Remember
+        self, facts: Facts, response: "Response", request: ChatRequest, read: ReadEvent, seal_all: SealAll
     ) -> None:
         super().__init__(facts)
         self._read_event = read
         self._response = response
         self._request = request
-        self._remember = remember
+        self._seal_all = seal_all
         self._finish = ""
         self._counts: TokenCounts | None = None
         self._over = False
@@ -113,7 +111,7 @@ class LeanAttempt(Attempt):
         self._written = 0
         """Bytes of the answer, thoughts and calls included."""
         self._thoughts: list[str] = []
-        self._ids: list[str] = []
+        self._details = ThoughtPieces()
 
     async def deltas(self) -> AsyncGenerator[Delta, None]:
         """Ask once; ModelError, or an exception of failures.py or aiohttp, where that fails."""
@@ -142,7 +140,9 @@ class LeanAttempt(Attempt):
             raise cut_off_error(asked) if self.started else bad_reply(asked)
         if (usage := self._told_usage()) is not None:
             yield usage
-        self._remember(self._ids, "".join(self._thoughts))
+        if self._calls.some:
+            for sealed in self._seal_all("".join(self._thoughts), self._details):
+                yield sealed
         yield self._end(self._finish)
 
     async def _events(self, response: "ClientResponse", bounds: BodyBounds) -> AsyncGenerator[Iterable[bytes], None]:
@@ -209,22 +209,20 @@ class LeanAttempt(Attempt):
     def _note(self, piece: AnswerPiece) -> None:
         """What is kept of a piece until the end."""
         self._counts = piece.counts or self._counts
-        if piece.text or piece.reasoning or piece.calls:
+        if piece.text or piece.reasoning or piece.details or piece.calls:
             self.started = True
             self._await_content()
             self._written += len(piece.text.encode()) + len(piece.reasoning.encode())
         if piece.reasoning:
             self._thoughts.append(piece.reasoning)
+        self._details.add(piece.details)
         if piece.finish:
             self._finish = piece.finish
             self._deadline = min(asyncio.get_running_loop().time() + LAST_WORDS, self._end_of_time)
 
     def _call(self, call: CallPiece) -> Delta:
         self._written += len(call.arguments.encode())
-        delta = self._calls.read(call.index, call.call_id, call.name, call.arguments)
-        if delta.id:
-            self._ids.append(delta.id)
-        return delta
+        return self._calls.read(call.index, call.call_id, call.name, call.arguments)
 
     def _told_usage(self) -> AnswerUsage | None:
         """What the server counted, else what can be guessed."""

@@ -13,7 +13,6 @@ import threading
 import warnings
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager, suppress
-from functools import cached_property
 from typing import Any
 
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, TextDelta, ThoughtDelta
@@ -25,22 +24,30 @@ from oi_tui.app.engine.models.facts import Facts
 from oi_tui.app.engine.models.failures import bad_reply, cut_off_error
 from oi_tui.app.engine.models.litellm_facts import listed_price, look_up
 from oi_tui.app.engine.models.prices import TokenCounts
+from oi_tui.app.engine.models.providers import OPENAI, speaks_responses
+from oi_tui.app.engine.models.sealed_thoughts import (
+    add_thoughts,
+    encrypted_items,
+    may_think,
+    owner_name,
+    seal,
+    signed_blocks,
+    thoughts_by_call,
+)
 from oi_tui.app.engine.models.served_model import CONNECT_TIMEOUT, Attempt, ServedModel
-from oi_tui.app.engine.models.signed_thoughts import SignedThoughts, signed_blocks
 
 
 class LiteLLMModel(ServedModel):
     """One model by its LiteLLM name, or any name on an OpenAI-compatible server."""
 
-    @cached_property
-    def _thoughts(self) -> SignedThoughts:
-        return SignedThoughts()
-
     def _look_up(self) -> Facts:
         return look_up(load(), self._section, api_key=self._api_key, environ=self._environ, free=self._free)
 
     def _begin(self, facts: Facts, request: ChatRequest) -> Attempt:
-        return _LiteLLMAttempt(facts, self._call(facts, request), self._thoughts)
+        return _LiteLLMAttempt(facts, self._call(facts, request), self._owner(facts))
+
+    def _owner(self, facts: Facts) -> str:
+        return owner_name(facts.provider, facts.model, self._section.api_base)
 
     def _call(self, facts: Facts, request: ChatRequest) -> dict[str, Any]:
         """Arguments of LiteLLM's completion."""
@@ -62,9 +69,13 @@ class LiteLLMModel(ServedModel):
             "tools": [messages.tool_schema(tool) for tool in request.tools] if tools else None,
             **_extra_arguments(facts, section.extra),
         }
-        if arguments.get("thinking") or arguments.get("reasoning_effort"):
-            self._thoughts.add_to(spoken)
-            if facts.provider == "anthropic" and not self._thoughts.allow_thinking(spoken):
+        thoughts = thoughts_by_call(request.messages, self._owner(facts))
+        if facts.provider == OPENAI.name and speaks_responses(facts.model.removeprefix("openai/")):
+            add_thoughts(spoken, "reasoning_items", thoughts)
+            arguments |= {"store": False, "include": ["reasoning.encrypted_content"]}
+        elif arguments.get("thinking") or arguments.get("reasoning_effort"):
+            add_thoughts(spoken, "thinking_blocks", thoughts)
+            if facts.provider == "anthropic" and not may_think(spoken):
                 arguments |= {"thinking": None, "reasoning_effort": None}
         return {name: value for name, value in arguments.items() if value is not None}
 
@@ -94,12 +105,11 @@ _OTHER_ARGUMENTS = ("timeout", "functions", "function_call", "parallel_tool_call
 
 
 class _LiteLLMAttempt(Attempt):
-    def __init__(self, facts: Facts, call: dict[str, Any], thoughts: SignedThoughts) -> None:
+    def __init__(self, facts: Facts, call: dict[str, Any], owner: str) -> None:
         super().__init__(facts)
         self._call = call
-        self._thoughts = thoughts
-        self._signed: list[messages.JsonObject] = []
-        self._call_ids: list[str] = []
+        self._owner = owner
+        self._sealed: list[messages.JsonObject] = []
 
     async def deltas(self) -> AsyncGenerator[Delta, None]:
         """Ask once. Whatever LiteLLM raises comes out; ModelError where it fails to."""
@@ -131,7 +141,8 @@ class _LiteLLMAttempt(Attempt):
             estimated = not any(getattr(chunk, "usage", None) for chunk in stream.chunks)
         if not whole:
             raise cut_off_error(self._facts.asked) if self.started else bad_reply(self._facts.asked)
-        self._thoughts.remember(self._call_ids, self._signed)
+        for sealed in seal(self._owner, self._sealed if self._calls.some else ()):
+            yield sealed
         if usage is not None:
             listed = listed_price(litellm, self._facts, usage)
             if (told := self._usage(_counts(usage), listed=listed, estimated=estimated)) is not None:
@@ -142,14 +153,12 @@ class _LiteLLMAttempt(Attempt):
         self.started = self.started or _has_content(delta)
         if thought := getattr(delta, "reasoning_content", None):
             yield ThoughtDelta(text=thought)
-        self._signed += signed_blocks(delta)
+        self._sealed += signed_blocks(delta) or encrypted_items(delta)
         if delta.content:
             yield TextDelta(text=delta.content)
         for call in delta.tool_calls or ():
             function = call.function
-            piece = self._calls.read(call.index, call.id or "", function.name or "", function.arguments or "")
-            self._call_ids += [piece.id] if piece.id else []
-            yield piece
+            yield self._calls.read(call.index, call.id or "", function.name or "", function.arguments or "")
 
 
 @contextmanager

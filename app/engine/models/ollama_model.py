@@ -4,7 +4,7 @@ context length."""
 import asyncio
 import dataclasses
 
-from oi_tui.app.engine.core.chat_model import ChatRequest
+from oi_tui.app.engine.core.chat_model import ChatRequest, SealDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models import ollama_wire
 from oi_tui.app.engine.models.answer_bounds import EVENT
@@ -12,6 +12,7 @@ from oi_tui.app.engine.models.facts import Facts, decide_switch
 from oi_tui.app.engine.models.failures import BoundBroken, UnreadableAnswer
 from oi_tui.app.engine.models.lean_model import LeanAttempt, LeanModel
 from oi_tui.app.engine.models.ollama_wire import ModelCard
+from oi_tui.app.engine.models.sealed_thoughts import ThoughtPieces
 from oi_tui.app.engine.models.served_model import Attempt
 from oi_tui.app.engine.models.wire import decode_json
 
@@ -49,9 +50,7 @@ class OllamaModel(LeanModel):
 
     def _begin(self, facts: Facts, request: ChatRequest) -> Attempt:
         body = ollama_wire.chat_lines_body(facts, self._section, request)
-        return LeanAttempt(
-            facts, self._post(facts, ollama_wire.PATH, body), request, ollama_wire.read_line, self._remember
-        )
+        return LeanAttempt(facts, self._post(facts, ollama_wire.PATH, body), request, ollama_wire.read_line, _seal_none)
 
     async def _ask_card(self, facts: Facts) -> ModelCard | None:
         """The server's description of the model; None if it has none: the request then reports why."""
@@ -68,3 +67,8 @@ class OllamaModel(LeanModel):
             return decode_json(bytes(body), ModelCard)
         except (ClientError, OSError, TimeoutError, ModelError, BoundBroken, UnreadableAnswer):
             return None
+
+
+def _seal_none(words: str, pieces: ThoughtPieces) -> tuple[SealDelta, ...]:
+    """Ollama's templates drop thoughts of earlier answers."""
+    return ()

@@ -16,6 +16,7 @@ from oi_tui.app.engine.models.facts import Facts
 from oi_tui.app.engine.models.messages import JsonObject, mark_for_cache, request_messages, tool_schema
 from oi_tui.app.engine.models.prices import TokenCounts
 from oi_tui.app.engine.models.providers import ChatProvider, LeanChoice
+from oi_tui.app.engine.models.sealed_thoughts import add_thoughts
 from oi_tui.app.engine.models.wire import AnswerPiece, CallPiece, decode_json, error_in
 
 PATH = "/chat/completions"
@@ -38,6 +39,7 @@ class _Said(msgspec.Struct):
     content: Any = None
     reasoning_content: Any = None
     reasoning: Any = None
+    reasoning_details: Any = None
     refusal: str | None = None
     tool_calls: list[_Call] | None = None
 
@@ -58,7 +60,7 @@ class _Chunk(msgspec.Struct):
 
 
 def chat_body(
-    choice: LeanChoice, facts: Facts, section: ModelSection, request: ChatRequest, thoughts: Mapping[str, str]
+    choice: LeanChoice, facts: Facts, section: ModelSection, request: ChatRequest, thoughts: Mapping[str, Any]
 ) -> JsonObject:
     """The request; `thoughts` are those that led to native calls, by the id of the call."""
     provider = choice.provider
@@ -78,8 +80,10 @@ def chat_body(
     if tools:
         schemas = [tool_schema(tool) for tool in request.tools]
         body["tools"] = _without(schemas, _NOT_IN_STRICT) if provider.is_strict else schemas
-    if provider.wants_reasoning and tools:
-        _add_thoughts(spoken, thoughts)
+    if provider.wants_reasoning and tools:  # a blank where there are none: of another day, or another model
+        add_thoughts(spoken, "reasoning_content", thoughts, " ")
+    elif tools:  # they come from who sent them
+        add_thoughts(spoken, "reasoning_details", thoughts)
     if provider.is_strict:
         body["messages"] = [_without_none(message) for message in spoken if _says_something(message)]
     _shorten_ids(body["messages"], _nine_letters if provider.short_ids else _forty_letters)
@@ -111,14 +115,6 @@ def _without(value: Any, names: frozenset[str]) -> Any:
         case list():
             return [_without(item, names) for item in value]
     return value
-
-
-def _add_thoughts(spoken: Iterable[JsonObject], thoughts: Mapping[str, str]) -> None:
-    """A call must come with the thoughts that led to it; of one from another day, or another model, there are none."""
-    for message in spoken:
-        if message.get("tool_calls"):
-            ids = (call["id"] for call in message["tool_calls"])
-            message["reasoning_content"] = next((thoughts[name] for name in ids if name in thoughts), " ")
 
 
 def _without_none(message: JsonObject) -> JsonObject:
@@ -167,14 +163,22 @@ def read_event(data: bytes) -> AnswerPiece:
     if said is None:
         return AnswerPiece(finish=finish, counts=counts)
     text = said.content if isinstance(said.content, str) else _parts(said.content, "text")
-    reasoning = said.reasoning_content or said.reasoning or _parts(said.content, "thinking")
+    told = said.reasoning_details if isinstance(said.reasoning_details, list) else ()
+    details = [one for one in told if isinstance(one, dict)]
+    reasoning = said.reasoning_content or said.reasoning or _parts(said.content, "thinking") or _words_of(details)
     return AnswerPiece(
         text=text or said.refusal or "",
         reasoning=reasoning if isinstance(reasoning, str) else "",
+        details=details,
         calls=[_piece(call) for call in said.tool_calls] if said.tool_calls else (),
         finish=finish,
         counts=counts,
     )
+
+
+def _words_of(details: Iterable[Mapping[str, Any]]) -> str:
+    """What can be read of them, where a server sends nothing else."""
+    return "".join(words for one in details if isinstance(words := one.get("text") or one.get("summary"), str))
 
 
 def _parts(content: Any, kind: str) -> str:

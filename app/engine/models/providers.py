@@ -36,7 +36,7 @@ class ChatProvider:
     short_ids: bool = False
     """Takes ids of calls that have nine letters or digits, and no others."""
     wants_reasoning: bool = False
-    """Refuses the result of a call without the thoughts that led to it."""
+    """Refuses the result of a call without the words of the thoughts that led to it."""
     reports_cost: bool = False
     """Tells with each answer what it cost."""
     extra: tuple[tuple[str, object], ...] = ()
@@ -178,11 +178,16 @@ def find_lean(name: str, api_base: str) -> LeanChoice | None:
         return None
     provider, rest = (known, rest) if known else (OPENAI, name)
     row = price_table.find_row(provider.name, rest)
-    if provider is OPENAI and (rest.startswith("responses/") or row.get("mode") == "responses"):
+    if provider is OPENAI and speaks_responses(rest):
         return None  # another wire, which LiteLLM has
     if not (known or api_base or row):
         return None  # only LiteLLM may know whose it is
     return LeanChoice(provider=provider, model=rest, row=row)
+
+
+def speaks_responses(model: str) -> bool:
+    """Whether this model of OpenAI's is asked in the language of its responses, not in that of its chat."""
+    return model.startswith("responses/") or price_table.find_row(OPENAI.name, model).get("mode") == "responses"
 
 
 def same_server(one: str, other: str) -> bool:

@@ -33,6 +33,8 @@ class AnswerPiece:
 
     text: str = ""
     reasoning: str = ""
+    details: Sequence[Mapping[str, Any]] = ()
+    """Pieces of reasoning as its provider wants them back."""
     calls: Sequence[CallPiece] = ()
     finish: str = ""
     counts: TokenCounts | None = None

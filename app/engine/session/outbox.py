@@ -10,7 +10,7 @@ from itertools import groupby
 
 import msgspec
 
-from oi_tui.app.engine.core.events import AnyEvent, Event, OutputAdded, OutputUpdated
+from oi_tui.app.engine.core.events import AnyEvent, Event, OutputAdded, OutputUpdated, ThoughtsSealed
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FRAME, REPLAYED, Batch, Reply, SessionReply
 from oi_tui.app.engine.transcript.coalesce import coalesce, is_delta
@@ -126,6 +126,8 @@ def _weight(event: AnyEvent) -> int:
             return sum(len(content) for content in data.values() if isinstance(content, str))
         case OutputAdded(output=StreamOutput(text=text)):
             return len(text)
+        case ThoughtsSealed(thoughts=thoughts):
+            return len(thoughts.data)
         case _:
             return 0
 

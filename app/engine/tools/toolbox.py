@@ -23,7 +23,7 @@ class Toolbox:
         self._runners: dict[str, ToolRunner] = {}
         self._inner: dict[str, ToolRunner] = {}
         """Those that only running code can call."""
-        self._spill_dir = spill_dir
+        self.spill_dir = spill_dir
         for tool in tools:
             if tool.name in (EXECUTE, RECALL, ASK_MODEL) or tool.name in self._runners:
                 _log.error("there are two tools named %s: the second is left out", tool.name)
@@ -41,11 +41,11 @@ class Toolbox:
 
     def add_recall(self, tool: Tool) -> None:
         """The one tool that is the session's own: no plugin can have its name."""
-        self._runners[RECALL] = ToolRunner(tool, self._spill_dir)
+        self._runners[RECALL] = ToolRunner(tool, self.spill_dir)
 
     def add_inner(self, tool: Tool) -> None:
         """A tool of the session's own that is never offered to a model: running code calls it."""
-        self._inner[tool.name] = ToolRunner(tool, self._spill_dir)
+        self._inner[tool.name] = ToolRunner(tool, self.spill_dir)
 
     def specs(self, languages: Sequence[Language], *, recall: bool = False) -> tuple[ToolSpec, ...]:
         """The descriptions for a model, `execute` first; `recall` only where the model was not sent everything."""

@@ -50,6 +50,7 @@ from oi_tui.app.engine.core.events import (
     SummaryChanged,
     ThoughtFinished,
     ThoughtGrew,
+    ThoughtsSealed,
     ThoughtStarted,
     TurnEnded,
     TurnStarted,
@@ -175,6 +176,8 @@ def _action(block: ActionBlock) -> Iterator[AnyEvent]:
             yield CallStarted(block_id=block.id, tool=block.tool, call_id=block.call_id, caller=block.caller)
             yield CallGrew(block_id=block.id, text=written)
             yield CallFinished(block_id=block.id, tool=block.tool, source=written, complete=not broken_off)
+    if block.sealed is not None:
+        yield ThoughtsSealed(block_id=block.id, thoughts=block.sealed)
     if broken_off:
         return
     if block.original is not None and block.original != block.source:

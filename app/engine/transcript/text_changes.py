@@ -16,10 +16,12 @@ from oi_tui.app.engine.core.blocks import (
 from oi_tui.app.engine.core.events import (
     ContextCompacted,
     ContextMarked,
+    NoticeAdded,
     ProseFinished,
     SecretsWithheld,
     SummaryChanged,
     ThoughtFinished,
+    ThoughtsSealed,
 )
 
 
@@ -31,25 +33,22 @@ def with_text_end(block: ProseBlock | ThoughtBlock, event: ProseFinished | Thoug
     return msgspec.structs.replace(block, state=state)
 
 
-def summary_of(event: ContextCompacted) -> SummaryBlock:
-    """The block that stands for a compaction."""
-    return SummaryBlock(
-        id=event.block_id,
-        text=event.text,
-        until=event.until,
-        turns=event.turns,
-        model=event.model,
-        focus=event.focus,
-    )
+def block_from(event: NoticeAdded | ContextCompacted) -> NoticeBlock | SummaryBlock:
+    """The block that stands for a notice, or for a compaction."""
+    said = msgspec.structs.asdict(event)
+    block_id = said.pop("block_id")
+    return NoticeBlock(id=block_id, **said) if isinstance(event, NoticeAdded) else SummaryBlock(id=block_id, **said)
 
 
-def with_mark(block: Block, event: ContextMarked | SecretsWithheld | SummaryChanged) -> Block:
+def with_mark(block: Block, event: ContextMarked | SecretsWithheld | SummaryChanged | ThoughtsSealed) -> Block:
     """The block as it goes to the model from now on; one of another kind stays as it is."""
     match event, block:
         case ContextMarked(), UserBlock() | ProseBlock() | Action():
             return msgspec.structs.replace(block, mark=event.mark)
         case SecretsWithheld(), UserBlock() | Action():
             return msgspec.structs.replace(block, withheld=event.names)
+        case ThoughtsSealed(), Action():
+            return msgspec.structs.replace(block, sealed=event.thoughts)
         case SummaryChanged(), SummaryBlock():
             return msgspec.structs.replace(block, text=event.text, used=event.used)
         case _:

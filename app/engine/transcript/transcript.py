@@ -18,7 +18,6 @@ from oi_tui.app.engine.core.blocks import (
     Block,
     CallBlock,
     CodeBlock,
-    NoticeBlock,
     ProseBlock,
     ThoughtBlock,
     UserBlock,
@@ -69,6 +68,7 @@ from oi_tui.app.engine.core.events import (
     ThoughtFinished,
     ThoughtGrew,
     ThoughtRecognised,
+    ThoughtsSealed,
     ThoughtStarted,
     TurnEnded,
     TurnStarted,
@@ -91,7 +91,7 @@ from oi_tui.app.engine.transcript.action_changes import (
 from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.app.engine.transcript.block_places import BlockPlaces
 from oi_tui.app.engine.transcript.open_blocks import cause_of, settle_block
-from oi_tui.app.engine.transcript.text_changes import as_thought, count_thought, summary_of, with_mark, with_text_end
+from oi_tui.app.engine.transcript.text_changes import as_thought, block_from, count_thought, with_mark, with_text_end
 
 Kind = TypeVar("Kind", CodeBlock, CallBlock)
 
@@ -183,8 +183,9 @@ class Transcript:
                 return self.close("program") if event.resumed else ()
             case TurnStarted():
                 self.turn_open, self.ended = True, None
-                prompt = UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
-                return self._add(prompt)
+                return self._add(
+                    UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
+                )
             case TurnEnded():
                 self.ended = event.reason
                 busy = self.pending_decision is not None or bool(self._approved)
@@ -266,7 +267,7 @@ class Transcript:
                 return self._set(msgspec.structs.replace(self._action(event.block_id), written=event.written))
             case SecretsWithheld() if not self.has(event.block_id):
                 return ()
-            case SecretsWithheld() | ContextMarked() | SummaryChanged():
+            case SecretsWithheld() | ContextMarked() | SummaryChanged() | ThoughtsSealed():
                 return self._set(with_mark(self._block(event.block_id), event))
             case RerunStarted():
                 return self._set(msgspec.structs.replace(self._find(event.block_id, CodeBlock), rerun="running"))
@@ -281,11 +282,8 @@ class Transcript:
             case InstructionsChanged():
                 self.instructions = event.text
                 return ()
-            case NoticeAdded():
-                said = msgspec.structs.asdict(event)
-                return self._add(NoticeBlock(id=said.pop("block_id"), **said))
-            case ContextCompacted():
-                return self._add(summary_of(event))
+            case NoticeAdded() | ContextCompacted():
+                return self._add(block_from(event))
             case ConversationCleared():
                 self._blocks, self._displays, self._growing = type(self._blocks)(), {}, {}
                 self._index = BlockPlaces(self._blocks)
