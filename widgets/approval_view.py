@@ -94,6 +94,9 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(lettering((f" {quantity(hidden, 'hidden character')} ", "bold $background on $error")))
         if edited:
             parts.append(lettering(("✎ edited by you", "bold $accent")))
+        if self.request.asked_by:
+            code = safe_text(self.request.asked_by)
+            parts.append(lettering(("asked for by running code", "bold $warning"), f": {code}"))
         parts += self._labels()
         if self.request.why:
             parts.append(lettering(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))

@@ -9,8 +9,10 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input
 
+from oi_tui.app.engine.core.blocks import ActionBlock, Block
 from oi_tui.app.engine.core.events import InputRequested
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.whereabouts import describe_running_line
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import KeyLabel, KeyRow
@@ -92,10 +94,10 @@ class QuestionPanel(Widget):
         yield Words(id="question-said")
         yield KeyRow(id="question-keys")
 
-    def ask(self, request: InputRequested, origin: str) -> None:
-        """Put this question; `origin` names the cell that asks."""
+    def ask(self, request: InputRequested, cell: Block) -> None:
+        """Put this question of this cell."""
         self.request, self.asked_id = request, request.request_id
-        self._origin = origin
+        self._origin = describe_running_line(cell) if isinstance(cell, ActionBlock) else ""
         self._arming.show()
         self.call_after_refresh(self._arming.show)  # it is seen only then
         self.armed = False

@@ -307,7 +307,9 @@ class Headless:
     async def _ask_decision(self, request: DecisionRequested) -> None:
         """Ask until there is an answer that is one; an empty line never approves."""
         assert self._asker is not None, "an engine that cannot ask does not"
-        why = f" ({safe_text(' · '.join(said))})" if (said := [*request.labels, *filter(None, [request.why])]) else ""
+        asked_by = f"asked for by running code: {request.asked_by}" if request.asked_by else ""
+        said = [part for part in (asked_by, *request.labels, request.why) if part]
+        why = f" ({safe_text(' · '.join(said))})" if said else ""
         what = "call" if request.tool else "code"
         prompt = (
             f"Run this?{why} [y] run  [n] refuse  [n REASON] refuse, and say why  [a] always this {what}  [s] stop: "

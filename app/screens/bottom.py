@@ -6,11 +6,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.verbs import Answer, Decide, FindModels, Retry
-from oi_tui.app.engine.text.safe import visible_text
-from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.widgets.composer import Composer, PromptArea
@@ -19,6 +16,7 @@ from oi_tui.widgets.stray_keys import ERASE
 if TYPE_CHECKING:  # slow imports that the first frame does not need
     from oi_tui.app.screens.recall import Recall
     from oi_tui.widgets.approval import ApprovalPanel
+    from oi_tui.widgets.enter_line import EnterLine
     from oi_tui.widgets.question import QuestionPanel
     from oi_tui.widgets.trouble import TroubleRow
 
@@ -36,6 +34,7 @@ class Bottom(Vertical):
         self._question: QuestionPanel | None = None
         self._recall: Recall | None = None
         self._trouble: TroubleRow | None = None
+        self._enter_line: EnterLine | None = None
 
     def compose(self) -> ComposeResult:
         """At first there is nothing to ask."""
@@ -46,15 +45,17 @@ class Bottom(Vertical):
         approval: "ApprovalPanel",
         question: "QuestionPanel",
         trouble: "TroubleRow",
+        enter: "EnterLine",
         recall: "Recall",
         pause: TypingPause,
     ) -> None:
-        """The two panels with questions, the row above the prompt, and a callback for every change of the text."""
+        """The two panels with questions, what may stand above the prompt, and a callback for changes of the text."""
         approval.display = question.display = False
         for part, before in ((approval, None), (question, None), (trouble, 0)):
             await pause.wait()
             await self.mount(part, before=before)
         self._approval, self._question, self._trouble, self._recall = approval, question, trouble, recall
+        self._enter_line = enter
         self.fit()
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
@@ -70,7 +71,7 @@ class Bottom(Vertical):
         elif question is not None:
             if question.request_id != self._question.asked_id:
                 self._bring_up("question")
-                self._question.ask(question, _origin(self._bridge.transcript.block(question.block_id)))
+                self._question.ask(question, self._bridge.transcript.block(question.block_id))
         elif not self.query_one(Composer).display:
             self._approval.request = self._question.request = None
             self._bring_up("composer")
@@ -89,6 +90,28 @@ class Bottom(Vertical):
         free = not area.text and self.screen.focused in (area, None) and self.screen.is_current
         if self._trouble is not None:
             self._trouble.offer(transcript.blocks if at_rest else (), take_keys=free)
+
+    def offer_enter(self, now: float) -> None:
+        """Say above the prompt that Enter on an empty one makes something go on, where it does."""
+        bridge, area = self._bridge, self.query_one(PromptArea)
+        if bridge.waits_to_retry:
+            words = "The model waits before its next attempt."
+        elif bridge.transcript.ended == "paused" and not (bridge.busy or bridge.stopped):
+            words = "⏸ The turn is paused."
+        else:
+            words = ""
+        if self._enter_line is None or not (words or self._enter_line.is_attached):
+            return
+        if not self._enter_line.is_attached:  # few sessions need it
+            self.query_one(Composer).mount(self._enter_line, before=0)
+        takes = area.has_focus and not area.text
+        does = "tries now" if bridge.waits_to_retry else "continues it, or type a prompt"
+        self._enter_line.offer(words and (f"{words} enter {does}." if takes else words), takes=takes, now=now)
+
+    def take_enter(self, pressed: float) -> None:
+        """Enter was pressed at this moment, in an empty prompt: it counts only if it was offered then."""
+        if self._enter_line is not None and self._enter_line.counts(pressed):
+            self._bridge.send(Retry(now=self._bridge.waits_to_retry))
 
     def on_trouble_row_command_chosen(self, event: "TroubleRow.CommandChosen") -> None:
         """What helps against the error that ended the turn."""
@@ -192,15 +215,3 @@ class Bottom(Vertical):
         self.fit()
         if name == "composer":
             self.query_one(PromptArea).focus()
-
-
-def _origin(block: Block) -> str:
-    """Which code asks for a line, for the question's title."""
-    if not isinstance(block, Action):
-        return ""
-    lines = visible_text(block.source).text.split("\n")
-    asking = 1 if len(lines) == 1 else block.active_line if isinstance(block, CodeBlock) else None
-    if asking is None or not 0 < asking <= len(lines):
-        return f"{block.runs_in} · {quantity(len(lines), 'line')}"
-    place = block.runs_in if len(lines) == 1 else f"{block.runs_in}, line {asking}"
-    return f"{place} · {lines[asking - 1].strip()[:40]}"

@@ -43,7 +43,7 @@ from oi_tui.app.engine.core.protocol import (
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import Retry, SetApproval
+from oi_tui.app.engine.core.verbs import SetApproval
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import Connect
 from oi_tui.app.frontend.session_status import next_approval
@@ -116,7 +116,7 @@ class ChatScreen(Screen[None]):
         self.typing_pause = TypingPause()
         self.desk = PromptDesk(self, self.bridge)
         self.stops = StopKeys(self.bridge, self.desk, clock)
-        self._queued = 0
+        self._queued, self._pressed = 0, clock()
         self._setup: SetupScreen | None = None
         self._parts: Parts | None = None
         self.begin: Callable[[], None] = lambda: None
@@ -163,7 +163,7 @@ class ChatScreen(Screen[None]):
         await self.typing_pause.wait()
         await self.query_one("#upper").mount(parts.pane)
         bottom = self.query_one(Bottom)
-        await bottom.add(parts.approval, parts.question, parts.trouble, parts.recall, self.typing_pause)
+        await bottom.add(parts.approval, parts.question, parts.trouble, parts.enter, parts.recall, self.typing_pause)
         self._parts = parts
         self.watch(parts.timeline, "cursor", self._show_hint, init=False)
         if isinstance(self.app, CompletesCode):
@@ -196,6 +196,7 @@ class ChatScreen(Screen[None]):
     def note_key(self, age: float) -> None:
         """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""
         self._arming.touch(age)
+        self._pressed = self._clock() - age
         self.typing_pause.note_key()
         if not self.is_current:
             self._arming.show()
@@ -244,8 +245,6 @@ class ChatScreen(Screen[None]):
             hint = ""  # it shows its own keys
         elif self.bridge.stopped:
             hint = "f5 starts the engine"
-        elif not self.bridge.busy and self.bridge.transcript.ended == "paused" and not self.query_one(PromptArea).text:
-            hint = "paused · enter continues"
         elif self._queued and not self.query_one(PromptArea).text:
             hint = f"{self._queued} queued · ↑ edit · ctrl+x drop"
         elif self.bridge.busy:
@@ -253,6 +252,7 @@ class ChatScreen(Screen[None]):
         elif self.query_one(PromptArea).text:
             hint = "ctrl+j new line"
         self.query_one(Composer).hint = rebound_hint(hint, getattr(self.app, "keymap", {}))
+        self.query_one(Bottom).offer_enter(self._clock())
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
         """Bring up what waits for the person, or the composer."""
@@ -306,8 +306,8 @@ class ChatScreen(Screen[None]):
         """A prompt, the person's own code, or a command."""
         event.stop()
         if not event.text.strip():
-            if self.bridge.waits_to_retry or self.bridge.transcript.ended == "paused":
-                self.bridge.send(Retry(now=self.bridge.waits_to_retry))
+            if not event.wait:
+                self.query_one(Bottom).take_enter(self._pressed)
         elif await self.desk.take(event.text, wait=event.wait) and self._parts is not None:
             self._parts.timeline.scroll_to_end()
 

@@ -20,6 +20,7 @@ from oi_tui.app.screens.variables_panel import VariablesPanel
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import Arming, Clock
+from oi_tui.widgets.enter_line import EnterLine
 from oi_tui.widgets.question import QuestionPanel
 from oi_tui.widgets.sessions.preview import Preview
 from oi_tui.widgets.timeline.graphics import Graphics
@@ -39,6 +40,7 @@ class Parts:
     approval: ApprovalPanel
     question: QuestionPanel
     trouble: TroubleRow
+    enter: EnterLine
     variables: VariablesPanel
     sessions: SessionsPanel
     preview: Preview
@@ -71,6 +73,7 @@ class Parts:
             ApprovalPanel(arming=arming, id="approval"),
             QuestionPanel(arming=arming, id="question"),
             TroubleRow(clock, id="trouble"),
+            EnterLine(id="enter-line"),
             VariablesPanel(bridge, pane, id="variables"),
             SessionsPanel(bridge, preview, pane, id="sessions"),
             preview,

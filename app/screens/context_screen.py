@@ -22,6 +22,8 @@ PATTERNS = (("█", "$accent"), ("▓", "$dim"), ("▚", "$warning"), ("▒", "$
 
 FREE = ("░", "$faint")
 
+_COLUMNS = f"{'tokens':>8}  {'sent':<11}{'block':>5}  largest first"
+
 GAP = "   "
 """Between the parts."""
 
@@ -47,6 +49,7 @@ class ContextScreen(ModalScreen[str | None]):
         yield Words(id="context-title")
         yield Words(id="context-bar")
         yield Words(id="context-parts")
+        yield Words(id="context-columns")
         yield Options(id="context-list", compact=True)
         yield KeyRow(id="context-keys")
 
@@ -64,6 +67,8 @@ class ContextScreen(ModalScreen[str | None]):
         self._found = found
         options.clear_options()
         options.add_options([context_line(row) for row in found.rows])
+        options.display = bool(found.rows)
+        self.query_one("#context-columns", Words).update(_COLUMNS if found.rows else "Nothing has been said yet.")
         places = [index for index, row in enumerate(found.rows) if row.block_id == block_id]
         if found.rows:
             options.highlighted = places[0] if places else 0
@@ -157,11 +162,11 @@ def context_legend(found: ContextUse, width: int) -> Content:
 
 
 def context_line(row: ContextRow) -> Content:
-    """Tokens, how it goes, its number, and what it is."""
+    """Tokens, how it goes, its number, and what it is, below `_COLUMNS`."""
     style = {"pinned": "$accent", "whole": "$text"}.get(row.state, "$dim")
     return lettering(
         (f"{f'~{row.tokens:,}':>8}  ", "$text"),
-        (f"{'' if row.state == 'whole' else row.state:<11} ", style),
-        (f"{row.number:>5}  ", "$faint"),
+        (f"{row.state:<11}", "$dim" if row.state == "whole" else style),
+        (f"{row.number:>5}  ", "$dim"),
         (row.title, "$text" if row.state in ("whole", "pinned", "shortened") else "$dim"),
     )

@@ -7,6 +7,7 @@ from oi_tui.app.engine.agent.kernel_calls import MOST_CALLS
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
 from oi_tui.app.engine.core.events import (
+    ActiveLineChanged,
     AnyEvent,
     DecisionMade,
     DecisionRequested,
@@ -157,6 +158,14 @@ async def test_U31_the_mode_never_and_a_rule_that_denies_hold_for_what_code_call
     assert typed.shell.ran == []
     assert typed.model.requests == []
     assert all(reply["refusal"] for reply in typed.replies)
+
+
+async def test_U33_the_question_says_which_running_code_asks() -> None:
+    house = House(ActiveLineChanged(block_id="", line=1), runs("rm -r data"), approve="ask")
+    observer = decide(house.session, "run")
+    await play(house.session, house.session.run("go"))
+    asked = [event.asked_by for event in observer.events if isinstance(event, DecisionRequested)]
+    assert asked == ["", "python · cell"]
 
 
 async def test_L38_an_unknown_language_and_the_callers_own_are_clear_errors() -> None:

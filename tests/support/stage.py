@@ -170,6 +170,7 @@ class Stage:
         number: int = 1,
         offer: str = "",
         scopes: tuple[GrantScope, ...] = (),
+        asked_by: str = "",
     ) -> None:
         """A turn that has come to the question about this source."""
         self.engine.say(
@@ -186,6 +187,7 @@ class Stage:
                 offer=offer,
                 scopes=scopes,
                 labels=labels,
+                asked_by=asked_by,
             ),
         )
         await self.settle()

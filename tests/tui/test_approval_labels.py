@@ -39,6 +39,17 @@ async def test_the_question_tells_what_the_code_does_in_its_note(play: Play) -> 
         assert note(stage) == "deletes files, line 3 · network, line 5 · writes files, line 6"
 
 
+async def test_U33_a_question_of_running_code_says_so_and_shows_no_more_than_its_line(play: Play) -> None:
+    async with play() as stage:
+        await stage.propose(SOURCE, labels=LABELS[:1], asked_by='python, line 2 · computer.run("\x1b[2Jsh", code)')
+        told = 'asked for by running code: python, line 2 · computer.run("sh", code)'
+        assert note(stage) == f"{told} · deletes files, line 3"
+        await stage.arm()
+        await stage.pilot.press("e", "#", "ctrl+s")
+        await stage.settle()
+        assert note(stage) == f"✎ edited by you · {told} · before: deletes files, line 3"
+
+
 async def test_a_question_without_labels_has_no_note(play: Play) -> None:
     async with play() as stage:
         await stage.propose("print(1)")

@@ -254,6 +254,8 @@ async def test_L37_enter_on_an_empty_prompt_ends_the_wait_before_a_retry(play: P
     async with play() as stage:
         stage.engine.say(TurnStarted(block_id="u1", text="first"), RetryScheduled(delay=30.0, why="rate limit"))
         await stage.settle()
+        assert "The model waits before its next attempt. enter tries now." in stage.seen
+        stage.clock.now += 0.6
         await stage.pilot.press("enter")
         assert await stage.engine.heard(1) == [Retry(now=True)]
 
@@ -267,10 +269,42 @@ async def test_L30_a_turn_that_pauses_says_so_and_enter_continues_it(play: Play)
         stage.engine.say(TurnEnded(reason="paused"))
         stage.engine.reply(PromptsQueued(prompts=("and then",), steers=(True,)))
         await stage.settle()
-        assert stage.app.chat.query_one(Composer).hint == "paused · enter continues"
+        assert PAUSED in stage.seen
+        stage.clock.now += 0.6
         await stage.pilot.press("enter")
         assert (await stage.engine.heard(2))[-1] == Retry()
 
+
+async def test_L39_enter_on_an_empty_prompt_starts_only_what_the_line_above_it_says(play: Play) -> None:
+    async with play() as stage:
+        # Keys that were under way when the session was opened start nothing, and neither does a turn that was cut.
+        past = (TurnStarted(block_id="u1", text="first"), TurnEnded(reason="engine_lost"))
+        stage.engine.say(stage.opened(resumed=True), *past, replay=True)
+        await stage.settle()
+        stage.clock.now += 5.0
+        await stage.pilot.press("enter")
+        assert stage.engine.asked == []
+        assert "enter continues" not in stage.seen
+        stage.engine.say(TurnStarted(block_id="u2", text="second"), TurnEnded(reason="paused"), replay=True)
+        await stage.settle()
+        assert PAUSED in stage.seen
+        stage.clock.now += 0.4
+        await stage.pilot.press("enter")
+        stage.clock.now += 0.2
+        await stage.pilot.press("alt+q", "x")
+        await stage.settle()
+        assert "enter continues" not in stage.seen
+        await stage.pilot.press("backspace")
+        await stage.settle()
+        await stage.pilot.press("enter")
+        assert stage.engine.asked == []
+        assert PAUSED in stage.seen
+        stage.clock.now += 0.6
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [Retry()]
+
+
+PAUSED = "⏸ The turn is paused. enter continues it, or type a prompt."
 
 LINES = [
     ("!ls -la", Run(language="shell", source="ls -la")),

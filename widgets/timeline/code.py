@@ -189,7 +189,7 @@ class Code:
         if block.author == "user":
             words.append(("typed by you", ink.dim))
         if block.caller:
-            words.append(("called by code", ink.dim))
+            words.append(("asked for by running code", ink.dim))
         if block.is_edited:
             words.append(("edited by you", ink.info))
         if block.allowance:

@@ -28,7 +28,7 @@ def decision_event(
 
 
 def request_event(
-    block: ActionBlock, why: str, labels: tuple[str, ...], scopes: tuple[GrantScope, ...], offer: str
+    block: ActionBlock, why: str, labels: tuple[str, ...], scopes: tuple[GrantScope, ...], offer: str, asked_by: str
 ) -> DecisionRequested:
     """The question about this block."""
     return DecisionRequested(
@@ -42,4 +42,5 @@ def request_event(
         labels=labels,
         scopes=scopes,
         offer=offer,
+        asked_by=asked_by,
     )

@@ -171,10 +171,10 @@ class Decisions:
         return ""
 
     async def settle(
-        self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit
+        self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit, *, asked_by: str = ""
     ) -> PolicyDecision | None:
-        """The policy's decision about the action that runs now, None if none runs; `ruling` is the result of `rule`.
-        TurnStopped if that ends the turn.
+        """The policy's decision about the action that runs now, None if none runs; `ruling` is the result of `rule`,
+        `asked_by` as in `DecisionRequested`. TurnStopped if that ends the turn.
 
         Emits `DecisionMade`, and before it `DecisionRequested` if the user must decide.
 
@@ -182,13 +182,15 @@ class Decisions:
         rules, the mode, the repeat guard and an earlier "always" wins; "always" answers for the mode, not for a rule
         that asks.
         """
-        settled = await self._settle(block, ruling, guard, emit)
+        settled = await self._settle(block, ruling, guard, emit, asked_by)
         emit(settled.made)
         if settled.stop is not None:
             raise settled.stop
         return settled.ruling
 
-    async def _settle(self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit) -> _Settled:
+    async def _settle(
+        self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit, asked_by: str
+    ) -> _Settled:
         objection, generation = guard.objection(block), self._runners.next_generation(block)
         if self.mode == "never":
             return _never(block)
@@ -203,7 +205,8 @@ class Decisions:
         why = objection or self._why(ruling)
         while True:
             scopes = self._grants.scopes(self._case(block, ruling))
-            verb = await self._ask(request_event(block, why, ruling.labels, scopes, self._offer(block, ruling)), emit)
+            offer = self._offer(block, ruling)
+            verb = await self._ask(request_event(block, why, ruling.labels, scopes, offer, asked_by), emit)
             now = self._runners.next_generation(block)
             if verb.verdict in ("skip", "stop") or generation == now:
                 return self._apply_decision(block, verb, guard, generation, ruling)

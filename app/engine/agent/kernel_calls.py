@@ -20,6 +20,7 @@ from oi_tui.app.engine.core.values import KernelCall
 from oi_tui.app.engine.kernels.base import Runner
 from oi_tui.app.engine.policy.decide import PolicyDecision
 from oi_tui.app.engine.text.mime import plain_text
+from oi_tui.app.engine.text.whereabouts import describe_running_line
 
 MOST_CALLS = 20
 """Of one run: as many as the actions of one answer that run without a question."""
@@ -146,7 +147,7 @@ class KernelCalls:
             self._emit(CodeStarted(block_id=block_id, language=language, caller=caller.id))
             self._emit(CodeFinished(block_id=block_id, language=language, source=text))
         try:
-            ruling = await self._decide(block_id)
+            ruling = await self._decide(block_id, describe_running_line(self._block(caller.id)))
         except TurnStopped as stop:
             if self._given_up:
                 return _answer(call, self._block(block_id))
@@ -158,14 +159,14 @@ class KernelCalls:
             await self._decisions.note_end(ended, ruling, whole=ended.state == "ok")
         return _answer(call, self._block(block_id))
 
-    async def _decide(self, block_id: str) -> PolicyDecision | None:
+    async def _decide(self, block_id: str, asked_by: str) -> PolicyDecision | None:
         block = self._block(block_id)
         ruling = await self._decisions.rule(block)
         if self._given_up:
             self._emit(decision_event(block, "skip", "rule", reason="the code that called it is over"))
             return None
         # Loops are what calls are made for: how often one may call is bounded, not how often the same.
-        return await self._decisions.settle(block, ruling, RepeatGuard(MOST_CALLS), self._emit)
+        return await self._decisions.settle(block, ruling, RepeatGuard(MOST_CALLS), self._emit, asked_by=asked_by)
 
 
 def _refusal(call: KernelCall, why: str) -> CallAnswer:

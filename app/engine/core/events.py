@@ -260,6 +260,8 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
     """What the source does as far as it can be read, in plain words with lines: `deletes files, line 3`."""
     scopes: tuple[GrantScope, ...] = ()
     """How far an "always" may reach, beside this exact source."""
+    asked_by: str = ""
+    """Which running code asks for it, in words; "" where the model does."""
     offer: str = ""
     """What `Decide.install` allows once, where this is an installation that the sandbox would stop."""
 

@@ -1,9 +1,10 @@
-"""Where code ran, in words: told where it changes, not with every run."""
+"""Where code ran, in words, told where it changes, not with every run; and which line of it runs."""
 
 from collections.abc import Iterable, Iterator
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock
-from oi_tui.app.engine.text.words import one_line
+from oi_tui.app.engine.core.blocks import ActionBlock, Block, CodeBlock
+from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.text.words import one_line, quantity
 
 LONGEST_PLACE = 200
 """Characters: text in a file may be of any length."""
@@ -13,6 +14,16 @@ def place_in_words(place: str) -> str:
     """On one line, safe to print."""
     told = one_line(place)
     return told if len(told) <= LONGEST_PLACE else f"{told[: LONGEST_PLACE - 1]}…"
+
+
+def describe_running_line(block: ActionBlock) -> str:
+    """Which code runs, with its line as far as that is known: `python, line 2 · name = input()`."""
+    lines = visible_text(block.source).text.split("\n")
+    line = 1 if len(lines) == 1 else block.active_line if isinstance(block, CodeBlock) else None
+    if line is None or not 0 < line <= len(lines):
+        return f"{block.runs_in} · {quantity(len(lines), 'line')}"
+    place = block.runs_in if len(lines) == 1 else f"{block.runs_in}, line {line}"
+    return f"{place} · {lines[line - 1].strip()[:40]}"
 
 
 def tell_places(blocks: Iterable[Block]) -> Iterator[tuple[Block, str]]:

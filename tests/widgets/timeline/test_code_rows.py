@@ -52,6 +52,7 @@ def call(**fields: Any) -> CallBlock:
         (code(state="ok", withheld=("A", "A")), " ✓ python · 1 line · 2 secrets withheld"),
         (code(state="ok", withheld=("A",)), " ✓ python · 1 line · 1 secret withheld"),
         (code(state="ok", author="user"), " ✓ python · 1 line · typed by you"),
+        (code(state="ok", caller="c0"), " ✓ python · 1 line · asked for by running code"),
         (code(state="ok", rerun="running"), " ✓ python · 1 line · runs again"),
         (code(state="ok", rerun="same"), " ✓ python · 1 line · run again: the same"),
         (code(state="ok", rerun="differs"), " ✓ python · 1 line · run again: ≠ other output"),
