@@ -25,7 +25,7 @@ from textual.theme import BUILTIN_THEMES
 from textual.widgets import Input, TextArea
 
 from oi_tui.app.commands.mentions import find_mentions
-from oi_tui.app.commands.registry import bindings, find_command, rebound_hint
+from oi_tui.app.commands.registry import bindings, rebound_hint
 from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
@@ -243,14 +243,15 @@ class OiTui(TypingOrder):
             elif picked is not None:
                 self.call_later(self.chat.run_action, picked.command.action)
 
-        row = find_command(command_id)
+        commands, now = self.chat.desk.commands, self.chat.desk.situation
+        row = commands.find(command_id)
         if self.screen is not self.chat:
             return
         if at_once and row is not None and (not row.argument or row.argument.startswith("[")):
             run(Picked(row))
         else:
             current = {"approve": self.chat.bridge.transcript.approval}
-            self.push_screen(PaletteScreen(current, row), run)
+            self.push_screen(PaletteScreen(commands.rows(), now, current, row), run)
 
     async def action_quit(self) -> None:
         """Leave; ask first if that interrupts something."""

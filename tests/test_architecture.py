@@ -94,6 +94,7 @@ AFTER_THE_FIRST_FRAME = {
     "app/screens/prompt_desk.py": {
         *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "confirm", "external_editor")),
         "oi_tui.app.commands.profiles",
+        "oi_tui.app.commands.command_set",
     },
     "app/commands/registry.py": {"oi_tui.app.commands.profiles"},
     "app/commands/theme_folders.py": {"oi_tui.plugins.host"},

@@ -1,11 +1,12 @@
-"""Everything a person can tell the program to do, once: bindings, palette, slash commands and help derive from here.
+"""Everything a person can tell the program to do, once: bindings, palette, slash commands, completion and help derive
+from here, and `oi-tui --help` says what they share.
 
 A row has either an `action` of the screen or the app, or a `verb` that is sent to the engine as it is.
 """
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from textual.binding import Binding, BindingType
 
@@ -42,6 +43,39 @@ class WrongArgument(Exception):
     """What stands after a slash command makes no sense there; the text says what would."""
 
 
+class Argument(NamedTuple):
+    """What may follow a slash command, in the order in which it is written."""
+
+    label: str
+    """For the help: `NAME`, `on|off`."""
+    choices: Callable[[], Mapping[str, str]] = dict
+    """The words that it can be, each with its meaning; empty where others may."""
+    required: bool = True
+
+
+class Situation(NamedTuple):
+    """What a session is doing when a command is asked for."""
+
+    turn_open: bool = False
+    busy: bool = False
+    """A turn or code runs."""
+    empty: bool = False
+    """Nothing has happened in it."""
+    stopped: bool = False
+    """There is no engine."""
+
+
+When = Literal["always", "turn", "rest", "begun", "stopped"]
+
+_APPLIES: dict[When, tuple[Callable[[Situation], bool], str]] = {
+    "turn": (lambda now: now.turn_open, "no turn is running"),
+    "rest": (lambda now: not now.busy and not now.empty, "there must be a turn, and nothing may run"),
+    "begun": (lambda now: not now.empty, "nothing has happened in this session yet"),
+    "stopped": (lambda now: now.stopped, "the engine is running"),
+}
+"""When a command applies, and what is said where it does not."""
+
+
 class Command(NamedTuple):
     """One thing that can be asked for."""
 
@@ -51,15 +85,37 @@ class Command(NamedTuple):
     key: str = ""
     """Textual's names, with commas between them; "" where there is none."""
     slash: str = ""
-    argument: str = ""
-    """What may follow the slash command, for the help."""
-    choices: Callable[[], Mapping[str, str]] = dict
-    """The words that may follow it, each with its meaning; empty where others may."""
+    arguments: tuple[Argument, ...] = ()
     picker: str = ""
     """The Textual action that asks for the argument, where a list in the palette is not enough."""
     action: str = ""
     """A Textual action; ARGUMENT is replaced by the argument of the slash command."""
     verb: Callable[[str], AnyVerb] | None = None
+    call: Callable[[str], str] | None = None
+    """What a plugin does with the argument, in a thread; what it returns is shown."""
+    when: When = "always"
+    decides: Callable[[str], bool] = lambda argument: False
+    """Whether, with this argument, it decides about code or about how that is decided: no macro holds it."""
+    shell: str = ""
+    """The subcommand of `oi-tui` that is about the same."""
+    origin: str = ""
+    """Whose it is: `yours`, `this folder`, a plugin's name; "" for ours."""
+
+    @property
+    def argument(self) -> str:
+        """All arguments for the help, those in brackets that may be left out."""
+        return " ".join(one.label if one.required else f"[{one.label}]" for one in self.arguments)
+
+    def choices(self) -> Mapping[str, str]:
+        """The words that may follow it, each with its meaning; empty where others may."""
+        return self.arguments[0].choices() if self.arguments else {}
+
+    def why_not(self, now: Situation) -> str:
+        """Why it does not apply now, "" where it does."""
+        if self.verb is not None and now.stopped:
+            return "the engine is not running; f5 starts it"
+        applies, why = _APPLIES.get(self.when, (None, ""))
+        return "" if applies is None or applies(now) else why
 
 
 UNBOUND = "none"
@@ -138,6 +194,10 @@ def _add_rule(argument: str) -> AnyVerb:
             raise WrongArgument("Say /rule allow Shell(git log *), /rule ask ..., or /rule deny ....")
 
 
+def _formats() -> Mapping[str, str]:
+    return {str(name): title for name, title in EXPORT_FORMATS.items()}
+
+
 def _profiles() -> Mapping[str, str]:
     from oi_tui.app.commands.profiles import profiles_in_words  # reads files
 
@@ -145,37 +205,43 @@ def _profiles() -> Mapping[str, str]:
 
 
 COMMANDS: tuple[Command, ...] = (
-    Command("help", "Guide", "The guide: the keys of this place first", key="f1", slash="help", action="app.help"),
+    Command(
+        "help", "Guide", "The guide: the keys of this place first", key="f1", slash="help", shell="help",
+        action="app.help",
+    ),
     Command(
         "palette", "Commands", "Find any command by words in it, with its keys and choices", key="ctrl+p",
         action="app.palette",
     ),
     Command(
-        "model", "Choose a model", "Another model, or a list to choose from", slash="model", argument="[NAME]",
-        verb=_use_model,
+        "model", "Choose a model", "Another model, or a list to choose from", slash="model", shell="models",
+        arguments=(Argument("NAME", required=False),), verb=_use_model,
     ),
     Command(
         "approve", "Approval mode", "Approval mode: ask, auto (all but destructive code runs), never",
-        slash="approve", argument="ask|auto|never", verb=_set_approval, choices=lambda: APPROVAL_HELP,
+        slash="approve", arguments=(Argument("ask|auto|never", lambda: APPROVAL_HELP),), verb=_set_approval,
+        decides=lambda argument: True,
     ),
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
-        argument="[USD|N tokens|off]", verb=_set_budget,
+        arguments=(Argument("USD|N tokens|off", required=False),), verb=_set_budget, decides=bool,
     ),
-    Command("usage", "Usage", "What was spent in this session, today and this month", slash="usage",
+    Command(
+        "usage", "Usage", "What was spent in this session, today and this month", slash="usage", shell="usage",
         verb=lambda _: TellUsage(),
     ),
     Command(
         "complete", "Insist on completion", "The model continues until it says that the task is done", slash="complete",
-        argument="on|off", verb=_set_complete, choices=lambda: COMPLETE_HELP,
+        arguments=(Argument("on|off", lambda: COMPLETE_HELP),), verb=_set_complete,
     ),
     Command(
         "pause", "Pause after this step", "The turn stops before the next step; enter continues", slash="pause",
-        verb=lambda _: Pause(),
+        when="turn", verb=lambda _: Pause(),
     ),
     Command(
         "rule", "A rule for this session", "Until the session is left: /rule allow Shell(git log *)", slash="rule",
-        argument="allow|ask|deny RULE", verb=_add_rule, choices=lambda: _RULES,
+        arguments=(Argument("allow|ask|deny", lambda: _RULES), Argument("RULE")), verb=_add_rule,
+        decides=lambda argument: argument.split(" ")[0] not in ("ask", "deny"),
     ),
     Command(
         "instructions", "Instructions", "What the model reads before your first prompt, and from where; edit yours",
@@ -183,23 +249,26 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "profile", "Profile", "Use a profile of your settings in this session, as far as it can change now",
-        slash="profile", argument="NAME", action="screen.part('profile', ARGUMENT)", choices=_profiles,
+        slash="profile", shell="profile", arguments=(Argument("NAME", _profiles),),
+        action="screen.part('profile', ARGUMENT)", decides=lambda argument: True,
     ),
     Command(
         "restart", "Restart the kernels", "New kernels: variables are lost, the conversation stays", slash="restart",
-        argument="[LANGUAGE]", verb=lambda argument: Restart(language=argument or None),
+        arguments=(Argument("LANGUAGE", required=False),), verb=lambda argument: Restart(language=argument or None),
     ),
     Command(
         "kernel", "Choose a kernel", "Run Python in another environment or on a server; alone, list all",
-        slash="kernel", argument="[NAME [yes]]", verb=_use_kernel,
+        slash="kernel", shell="kernels", arguments=(Argument("NAME [yes]", required=False),), verb=_use_kernel,
+        decides=lambda argument: argument.endswith(" yes"),
     ),
     Command(
         "rebuild", "Rebuild variables", "Run chosen cells of this session again, in new kernels", slash="rebuild",
-        action="screen.part('rebuild')",
+        when="begun", action="screen.part('rebuild')",
     ),
     Command(
         "compact", "Summarise the context", "The model reads a summary of all but the last turn; the session keeps all",
-        slash="compact", argument="[WHAT MATTERS]", verb=lambda argument: Compact(focus=argument),
+        slash="compact", arguments=(Argument("WHAT MATTERS", required=False),),
+        verb=lambda argument: Compact(focus=argument),
     ),
     Command(
         "context", "Context", "What takes the room in the model's context; pin blocks or leave them out",
@@ -207,11 +276,12 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
     Command(
-        "retry", "Retry the last turn", "Continue where the last turn ended", slash="retry", verb=lambda _: Retry()
+        "retry", "Retry the last turn", "Continue where the last turn ended", slash="retry", when="rest",
+        verb=lambda _: Retry(),
     ),
     Command(
         "sandbox", "Sandbox and trust", "What code can do in this folder, and whether it is trusted; change both",
-        slash="sandbox", action="app.sandbox",
+        slash="sandbox", shell="trust", action="app.sandbox", decides=lambda argument: True,
     ),
     Command(
         "paste", "Paste", "What is in the clipboard: a picture, files, text", slash="paste",
@@ -221,13 +291,13 @@ COMMANDS: tuple[Command, ...] = (
         "redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"
     ),
     Command(
-        "theme", "Theme", "Change the colours", slash="theme", argument="NAME", action="app.use_theme(ARGUMENT)",
-        choices=_themes, picker="app.use_theme",
+        "theme", "Theme", "Change the colours", slash="theme", shell="theme", arguments=(Argument("NAME", _themes),),
+        action="app.use_theme(ARGUMENT)", picker="app.use_theme",
     ),
     Command(
         "export", "Export this session", "Write this session to a file: notebook, Markdown, HTML or messages",
-        slash="export", argument="FORMAT", action="screen.part('export', ARGUMENT)",
-        choices=lambda: {str(name): title for name, title in EXPORT_FORMATS.items()},
+        slash="export", shell="sessions export", when="begun", arguments=(Argument("FORMAT", _formats),),
+        action="screen.part('export', ARGUMENT)",
     ),
     Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.part('editor')"),
     Command(
@@ -244,12 +314,12 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "mode", "Next approval mode", "Change the approval mode: ask, auto (only in a sandbox), never",
-        key="shift+tab", action="screen.part('approval')",
+        key="shift+tab", action="screen.part('approval')", decides=lambda argument: True,
     ),
     Command("find", "Search", "Search in the session", key="ctrl+f", slash="find", action="screen.part('find')"),
     Command(
         "engine", "Restart the engine", "After it was lost, on the same session", key="f5",
-        action="screen.part('engine')",
+        action="screen.part('engine')", when="stopped",
     ),
     Command(
         "variables", "Variables", "Variables of the kernel, beside the timeline; press again to focus, again to close",
@@ -257,7 +327,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "sessions", "Sessions", "Past sessions: find, resume, fork, rename, export; press again to close",
-        key="ctrl+b,f3", slash="sessions", action="screen.part('sessions')",
+        key="ctrl+b,f3", slash="sessions", shell="sessions", action="screen.part('sessions')",
     ),
     Command(
         "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
@@ -269,7 +339,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "detach", "Detach", "Leave: kernels and the turn keep running without a screen; oi-tui attach reconnects",
-        slash="detach", verb=lambda _: Detach(),
+        slash="detach", shell="attach", verb=lambda _: Detach(),
     ),
     Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),
     Command(
@@ -319,25 +389,3 @@ def rebound_hint(hint: str, keymap: Mapping[str, str]) -> str:
             parts = [re.sub(rf"^{re.escape(key)}(?= )", own, part) for part in parts]
             parts = [part for part in parts if not part.startswith(f"{UNBOUND} ")]
     return " · ".join(parts)
-
-
-def find_command(command_id: str) -> Command | None:
-    """The row of this id."""
-    return next((row for row in COMMANDS if row.id == command_id), None)
-
-
-def slash_command(name: str) -> Command | None:
-    """The row of `/name`, also where `name` is the beginning of one slash command only."""
-    rows = [row for row in COMMANDS if row.slash]
-    exact = [row for row in rows if row.slash == name]
-    begun = exact or [row for row in rows if name and row.slash.startswith(name)]
-    return begun[0] if len(begun) == 1 else None
-
-
-def similar_commands(name: str) -> tuple[str, ...]:
-    """What may have been meant by the name of a slash command that there is not, best first, at most three."""
-    from difflib import get_close_matches  # only after a slip
-
-    names = [row.slash for row in COMMANDS if row.slash]
-    begun = [one for one in names if name and one.startswith(name)]
-    return tuple(dict.fromkeys(begun + get_close_matches(name, names, n=3, cutoff=0.65)))[:3]

@@ -33,7 +33,7 @@ def interpret(text: str, folder: Path) -> AnyVerb | SlashLine:
         case "%" if stripped[1:].strip():
             source = stripped[1:].removeprefix("python") if re.match(r"%python\s", stripped) else stripped[1:]
             return Run(language="python", source=source.strip("\n ") if "\n" not in source else source.strip("\n"))
-    if re.fullmatch(r"/[a-z]*(?: [^\n]*)?", stripped):
+    if re.fullmatch(r"/(?:[a-z][a-z0-9-]*)?(?: [^\n]*)?", stripped):
         name, _, argument = stripped[1:].partition(" ")
         return SlashLine(name=name, argument=argument.strip())
     return Submit(text=text, files=find_mentions(text, folder).files)

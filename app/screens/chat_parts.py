@@ -63,7 +63,9 @@ class Parts:
         """All of them; `desk` reads what the person writes."""
         prompt, names = desk.area, KernelNames(bridge, desk)
         choices = EngineChoices(bridge)
-        prompt.completion.use(PromptCompletion(lambda: desk.folder, names, choices.values))
+        prompt.completion.use(
+            PromptCompletion(lambda: desk.folder, names, choices.values, lambda: desk.commands, lambda: desk.situation)
+        )
         prompt.paster = Pasting(desk)
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")

@@ -169,7 +169,7 @@ def _keys_page(here: Sequence[HelpSection], usual: HelpSection) -> str:
 
 def _table(section: HelpSection) -> str:
     lines = [f"| {section.title} | |", "|---|---|"]
-    for keys, slash, text in section.rows:
+    for keys, slash, text, _ in section.rows:
         names = ", ".join(f"`{name}`" for name in (*keys.split(", "), slash) if name)
         lines.append(f"| {names.replace('|', chr(92) + '|')} | {text.replace('|', chr(92) + '|')} |")
     return "\n".join(lines) + "\n"

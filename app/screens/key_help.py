@@ -28,6 +28,8 @@ class HelpRow(NamedTuple):
     keys: str
     slash: str
     help: str
+    shell: str = ""
+    """The subcommand of `oi-tui` that is about the same."""
 
 
 class HelpSection(NamedTuple):
@@ -82,7 +84,7 @@ _TASKS: tuple[tuple[str, type[DOMNode] | None, str], ...] = (
 def help_sections() -> tuple[HelpSection, ...]:
     """All keys and commands, by where they work."""
     everywhere = tuple(
-        HelpRow(_spell_keys(row.key), f"/{row.slash} {row.argument}".strip() if row.slash else "", row.help)
+        HelpRow(_spell_keys(row.key), f"/{row.slash} {row.argument}".strip() if row.slash else "", row.help, row.shell)
         for row in COMMANDS
     )
     return (

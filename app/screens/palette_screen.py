@@ -4,7 +4,7 @@ People press ctrl+p, type a part of a word ("mod", "theme", "auto"), and press E
 is typed narrows the list; in the second one it may also be the argument itself (`allow Shell(git log *)`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -12,13 +12,13 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, OptionList
 
-from oi_tui.app.commands.registry import COMMANDS, Command, WrongArgument, own_keys
+from oi_tui.app.commands.registry import Command, Situation, WrongArgument, own_keys
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels, keymap_of
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 _TYPED = frozenset({"budget", "rule"})
-"""Commands whose argument may be typed in their list."""
+"""Of ours, those whose argument may be typed in their list."""
 _ALONE = {"budget": "Show what this session has cost"}
 """What a command with a list does without an argument, if anything."""
 _TITLES = 26
@@ -55,9 +55,12 @@ class PaletteScreen(PickScreen[Picked | None]):
     ]
     TITLE = "Commands"
 
-    def __init__(self, current: Mapping[str, str], command: Command | None = None) -> None:
+    def __init__(
+        self, commands: Sequence[Command], now: Situation, current: Mapping[str, str], command: Command | None = None
+    ) -> None:
         """`current`: by id of a command, the choice that is in force. With a `command`, its list comes first."""
         super().__init__()
+        self._commands, self._situation = commands, now
         self._current = current
         self._command = command
         self._is_second = command is None
@@ -81,7 +84,9 @@ class PaletteScreen(PickScreen[Picked | None]):
         title = self.TITLE if self._command is None else self._command.title
         self.query_one("#pick-title", Words).update(f"{title} · now: {now}" if now else title)
         self._rows = list(
-            _command_rows(words, keymap_of(self)) if self._command is None else _choice_rows(self._command, now, words)
+            _command_rows(self._commands, self._situation, words, keymap_of(self))
+            if self._command is None
+            else _choice_rows(self._command, now, words)
         )
         options = self.query_one(Options)
         options.clear_options()
@@ -132,16 +137,19 @@ class PaletteScreen(PickScreen[Picked | None]):
             told.update("Nothing has all of these words.")
 
 
-def _command_rows(words: str, keymap: Mapping[str, str]) -> Iterator[PaletteRow]:
-    """All commands, or those that have these words, the best first."""
-    ranked = [(match_rank(words, row), row) for row in COMMANDS if row.id != "palette"]
+def _command_rows(
+    commands: Iterable[Command], now: Situation, words: str, keymap: Mapping[str, str]
+) -> Iterator[PaletteRow]:
+    """All commands, or those that have these words, the best first; those that do not apply say why."""
+    ranked = [(match_rank(words, row), row) for row in commands if row.id != "palette"]
     for _, row in sorted(((rank, row) for rank, row in ranked if rank is not None), key=lambda pair: pair[0]):
+        why = row.why_not(now)
         slash = f"/{row.slash}" if row.slash else ""
         keys = "  ".join(part for part in (slash, spell_keys(own_keys(row, keymap))) if part)
-        opens = not row.picker and (bool(row.choices()) or row.id in _TYPED)
+        opens = not row.picker and (bool(row.choices()) or _is_typed(row))
         yield PaletteRow(
             f"{row.title} …" if opens or row.picker else row.title,
-            row.help,
+            f"Not now: {why}." if why else f"{row.origin}: {row.help}" if row.origin else row.help,
             keys,
             picked=None if opens else Picked(row),
             command=row if opens else None,
@@ -151,10 +159,10 @@ def _command_rows(words: str, keymap: Mapping[str, str]) -> Iterator[PaletteRow]
 def _choice_rows(command: Command, now: str, words: str) -> Iterator[PaletteRow]:
     """What a command can be followed by; what is typed, where that makes sense."""
     typed = words.strip()
-    if typed and command.id in _TYPED and _is_whole(command, typed):
+    if typed and _is_typed(command) and _is_whole(command, typed):
         yield PaletteRow(f"{command.slash} {typed}", f"As you typed it: {command.help}", picked=Picked(command, typed))
-    if not typed and command.id in _ALONE:
-        yield PaletteRow(_ALONE[command.id], command.help, picked=Picked(command))
+    if not typed and (alone := _ALONE.get(command.id) or (command.origin and _is_whole(command, "") and "As it is")):
+        yield PaletteRow(alone, command.help, picked=Picked(command))
     for argument, meaning in command.choices().items():
         if not _has_words(typed, f"{argument} {meaning}"):
             continue
@@ -162,12 +170,19 @@ def _choice_rows(command: Command, now: str, words: str) -> Iterator[PaletteRow]
         whole = _is_whole(command, argument)
         picked = Picked(command, argument) if whole else None
         yield PaletteRow(title if whole else f"{title} …", meaning, picked=picked, argument=argument)
-    if not typed and command.id in _TYPED:
+    if not typed and _is_typed(command):
         yield PaletteRow(f"or type it: {command.argument}", command.help, picked=None, argument="")
+
+
+def _is_typed(command: Command) -> bool:
+    """Whether its argument may be typed in its list."""
+    return command.id in _TYPED or (bool(command.origin) and bool(command.arguments))
 
 
 def _is_whole(command: Command, argument: str) -> bool:
     """Whether the command can do something with it."""
+    if command.origin:
+        return len(argument.split()) >= sum(one.required for one in command.arguments)
     if command.verb is None:
         return True
     try:

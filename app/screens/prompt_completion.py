@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from oi_tui.app.commands.folder_listing import MOST, FolderListing, is_outside
 from oi_tui.app.commands.mentions import write_mention
-from oi_tui.app.commands.registry import COMMANDS, Command, own_keys, slash_command
+from oi_tui.app.commands.registry import Argument, Command, Situation, own_keys
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.widgets.completion import CompletionChoice, CompletionOffer
 from oi_tui.widgets.keyrow import keymap_of
 from oi_tui.widgets.text_box import TextBox
 
-if TYPE_CHECKING:  # loaded with the first `@`
+if TYPE_CHECKING:  # loaded with the first `@` or `/`
+    from oi_tui.app.commands.command_set import CommandSet
     from oi_tui.app.commands.file_index import FileIndex
 
-_COMMAND = re.compile(r"/[a-z]*")
-_ARGUMENT = re.compile(r"/([a-z]+) +(.*)")
+_COMMAND = re.compile(r"/[a-z0-9-]*")
+_ARGUMENT = re.compile(r"/([a-z0-9-]+) +(.*)")
 _FILE = re.compile(r'(?:^|\s)(@(?:"[^"\n]*|[^\s"]*))\Z')
 _CODE = ("!", "%")
 _SIGNS = ("%python ", "%python\n")
@@ -28,9 +29,16 @@ class PromptCompletion:
     """The completer of the prompt: `/` and `@` offer at once, Tab asks the kernel for names in Python code."""
 
     def __init__(
-        self, folder: Callable[[], Path], names: KernelNames, values: Callable[[str], Mapping[str, str]]
+        self,
+        folder: Callable[[], Path],
+        names: KernelNames,
+        values: Callable[[str], Mapping[str, str]],
+        commands: Callable[[], "CommandSet"],
+        now: Callable[[], Situation],
     ) -> None:
-        """`values` are names known now that can follow the command with this id, where others may as well."""
+        """`values` are names known now that can follow the command with this id, where others may as well; `now` is
+        what the session is doing."""
+        self._commands, self._now = commands, now
         self._folder = folder
         self._names = names
         self._values = values
@@ -64,7 +72,7 @@ class PromptCompletion:
         row, column = box.cursor_location
         before = box.document.get_line(row)[:column]
         if box.text.startswith("/") and box.document.line_count == 1:
-            return _name_offer(before, keymap_of(box)) or self._value_offer(before)
+            return self._name_offer(before, keymap_of(box)) or self._value_offer(before)
         if not box.text.startswith(_CODE) and (match := _FILE.search(before)):
             return self._file_offer(box, row, match)
         return None
@@ -108,22 +116,33 @@ class PromptCompletion:
     def _value_offer(self, before: str) -> CompletionOffer | None:
         """What can follow a command: the words that must, or names that may."""
         match = _ARGUMENT.fullmatch(before)
-        row = slash_command(match[1]) if match else None
-        if match is None or row is None or not row.argument:
+        row = self._commands().by_name(match[1]) if match else None
+        if match is None or row is None or not row.arguments:
             return None
-        words, typed = row.choices(), match[2].lower()
+        argument, start = _argument_at(row, match[2])
+        words, typed = argument.choices(), match[2][start:].lower()
         is_free = not words
         words = words or self._values(row.id)
         fitting = [word for word in words if word.lower().startswith(typed)]
         fitting += [word for word in words if typed in word.lower() and word not in fitting]
         if " " in typed and not fitting:
             return None
-        needs_more = not is_free and " " in row.argument
+        needs_more = not is_free and argument is not row.arguments[-1]
         choices = tuple(
             CompletionChoice(f"{word} " if needs_more else word, word, words[word], sends=not needs_more)
             for word in fitting
         )
-        return CompletionOffer((0, match.start(2)), choices, f"/{row.slash} {row.argument}", is_free=is_free)
+        return CompletionOffer((0, match.start(2) + start), choices, f"/{row.slash} {row.argument}", is_free=is_free)
+
+    def _name_offer(self, before: str, keymap: Mapping[str, str]) -> CompletionOffer | None:
+        if not _COMMAND.fullmatch(before):
+            return None
+        name, now = before.removeprefix("/"), self._now()
+        rows = [row for row in self._commands().rows() if row.slash]
+        begun = [row for row in rows if row.slash.startswith(name)]
+        inside = [row for row in rows if row not in begun and name and (name in row.slash or name in row.title.lower())]
+        choices = (_command_choice(row, row.why_not(now), keymap) for row in begun + inside)
+        return CompletionOffer((0, 0), tuple(choices))
 
     def _look_again(self, box: TextBox, index: "FileIndex") -> None:
         """The folder was walked meanwhile."""
@@ -131,21 +150,23 @@ class PromptCompletion:
             self.follow(box)
 
 
-def _name_offer(before: str, keymap: Mapping[str, str]) -> CompletionOffer | None:
-    if not _COMMAND.fullmatch(before):
-        return None
-    name = before.removeprefix("/")
-    rows = [row for row in COMMANDS if row.slash]
-    begun = [row for row in rows if row.slash.startswith(name)]
-    inside = [row for row in rows if row not in begun and name and (name in row.slash or name in row.title.lower())]
-    return CompletionOffer((0, 0), tuple(_command_choice(row, keymap) for row in begun + inside))
-
-
-def _command_choice(row: Command, keymap: Mapping[str, str]) -> CompletionChoice:
-    needs_word = bool(row.argument) and not row.argument.startswith("[")
-    text = f"/{row.slash} " if row.argument else f"/{row.slash}"
+def _command_choice(row: Command, why_not: str, keymap: Mapping[str, str]) -> CompletionChoice:
+    needs_word = any(one.required for one in row.arguments)
+    text = f"/{row.slash} " if row.arguments else f"/{row.slash}"
     key = own_keys(row, keymap).split(",")[0]
-    return CompletionChoice(text, f"/{row.slash} {row.argument}".strip(), row.help, key, sends=not needs_word)
+    told = f"not now: {why_not}" if why_not else f"{row.origin}: {row.help}" if row.origin else row.help
+    return CompletionChoice(text, f"/{row.slash} {row.argument}".strip(), told, key, sends=not needs_word)
+
+
+def _argument_at(row: Command, typed: str) -> tuple[Argument, int]:
+    """Which argument is being typed, and where it begins; the last one takes all the rest."""
+    start = 0
+    for argument in row.arguments[:-1]:
+        word = re.match(r"\S+\s+", typed[start:])
+        if word is None:
+            return argument, start
+        start += word.end()
+    return row.arguments[-1], start
 
 
 def _file_choice(path: str) -> CompletionChoice | None:

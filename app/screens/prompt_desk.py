@@ -3,14 +3,16 @@
 No text is lost: a text that cannot be used stays in the prompt, with the reason above it.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from textual.screen import Screen
 
 from oi_tui.app.commands.mentions import find_mentions
-from oi_tui.app.commands.registry import APPROVAL_HELP, Command, WrongArgument, similar_commands, slash_command
+from oi_tui.app.commands.registry import APPROVAL_HELP, Command, Situation, WrongArgument
 from oi_tui.app.commands.typed import SlashLine, interpret, needs_body
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.settings import Settings
@@ -29,6 +31,9 @@ from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.widgets.composer import Composer, PromptArea
+
+if TYPE_CHECKING:  # loaded with the first `/`
+    from oi_tui.app.commands.command_set import CommandSet
 
 GOODBYES = ("exit", "quit", "exit()", "quit()")
 """What ends other consoles: alone in the prompt it is no prompt."""
@@ -50,6 +55,22 @@ class PromptDesk:
         """A text that was not sent at once; sent again, it is."""
         self._dropping = False
         """Whether what is taken back is not wanted any more."""
+        self._commands: CommandSet | None = None
+
+    @property
+    def commands(self) -> "CommandSet":
+        """All that can be asked for, also what others added."""
+        if self._commands is None:
+            from oi_tui.app.commands.command_set import CommandSet  # no session begins with a command
+
+            self._commands = CommandSet()
+        return self._commands
+
+    @property
+    def situation(self) -> Situation:
+        """What the session is doing."""
+        bridge, transcript = self._bridge, self._bridge.transcript
+        return Situation(transcript.turn_open, bridge.busy, not transcript.blocks, bridge.stopped)
 
     @property
     def area(self) -> PromptArea:
@@ -114,25 +135,37 @@ class PromptDesk:
             return False
         asked = interpret(text, self.folder)
         if isinstance(asked, SlashLine):
-            return await self.run_command(asked)
-        if isinstance(asked, Submit) and not self._may_send(text):
-            return False
-        if isinstance(asked, Submit) and (pictures := area.tokens.pictures_of(text)):
-            asked = msgspec.structs.replace(asked, files=(*pictures, *asked.files))
-        if isinstance(asked, Submit) and self._bridge.busy and not wait:
-            asked = msgspec.structs.replace(asked, steer=True)
+            return await self.run_command(asked, wait=wait)
+        if isinstance(asked, Submit):
+            return self._submit(asked, wait=wait, typed=True)
         area.accept()
         self._bridge.send(asked)
         return True
 
-    async def run_command(self, typed: SlashLine) -> bool:
+    def _submit(self, prompt: Submit, *, wait: bool, typed: bool) -> bool:
+        """Send a prompt, if all that it mentions is there; what was `typed` for it leaves the place where it was."""
+        area = self.area
+        if not self._may_send(prompt.text):
+            return False
+        if pictures := area.tokens.pictures_of(prompt.text):
+            prompt = msgspec.structs.replace(prompt, files=(*pictures, *prompt.files))
+        if self._bridge.busy and not wait:
+            prompt = msgspec.structs.replace(prompt, steer=True)
+        if typed:
+            area.accept()
+        self._bridge.send(prompt)
+        return True
+
+    async def run_command(self, typed: SlashLine, *, wait: bool = False) -> bool:
         """Do what a slash command says; one that cannot be followed stays in the prompt. Whether the session will show
         an answer, rather than another view."""
-        row = slash_command(typed.name)
+        row = self.commands.by_name(typed.name)
         try:
             if row is None:
-                raise WrongArgument(_unknown(typed.name))
-            if not typed.argument and (row.picker or row.choices()):
+                raise WrongArgument(self._unknown(typed.name))
+            if why := row.why_not(self.situation):
+                raise WrongArgument(f"/{row.slash} does not apply now: {why}.")
+            if not typed.argument and (row.picker or (row.choices() and row.arguments[0].required)):
                 await self._screen.run_action(row.picker or f"app.palette({row.id!r})")
                 if row.picker and self.area.text.startswith("/"):
                     self.area.accept()
@@ -141,15 +174,28 @@ class PromptDesk:
         except WrongArgument as wrong:
             self.tell(str(wrong), failed=True, seconds=0)
             return False
+        if isinstance(verb, Submit):
+            return self._submit(verb, wait=wait, typed=self.area.text.startswith("/"))
         if self.area.text.startswith("/"):
             self.area.accept()
         if isinstance(verb, SetApproval):
             self.set_approval(verb)
         elif verb is not None:
             self._bridge.send(verb)
+        elif row.call is not None:
+            self._screen.run_worker(self._answer(row, row.call, typed.argument), group="call")
         else:
             await self._screen.run_action(row.action.replace("ARGUMENT", repr(typed.argument)))
         return not isinstance(verb, _QUIET | None)
+
+    async def _answer(self, row: Command, call: Callable[[str], str], argument: str) -> None:
+        """Say what a plugin's command returns, or how it fails: it is anybody's code."""
+        try:
+            said = str(await asyncio.to_thread(call, argument))
+        except Exception as error:  # anybody's code may raise anything; it is shown
+            self.tell(f"/{row.slash} of {row.origin} failed: {safe_text(repr(error))}", failed=True, seconds=0)
+        else:
+            self.tell(safe_text(said), seconds=0)
 
     def begin_with(self, text: str, missing: Sequence[str]) -> None:
         """A prompt of the command line that mentions files which are missing: it waits for the person."""
@@ -201,6 +247,11 @@ class PromptDesk:
         names = " and ".join(f"@{safe_text(name)}" for name in missing[:3])
         self.tell(f"No such file: {names}. Enter sends the prompt all the same.", failed=True, seconds=0)
 
+    def _unknown(self, name: str) -> str:
+        similar = [f"/{one}" for one in self.commands.similar(name)]
+        meant = f" Did you mean {' or '.join(similar)}?" if similar else " Type / for the list."
+        return f"No command /{safe_text(name)}.{meant}"
+
     def _offer_to_quit(self) -> None:
         if self._bridge.busy:
             self._screen.run_worker(self._screen.run_action("app.quit"), group="quit")
@@ -219,14 +270,8 @@ class PromptDesk:
 
 def _verb_of(row: Command, argument: str) -> AnyVerb | None:
     """What to send to the engine, None for what the screen does itself; WrongArgument if that makes no sense."""
-    choices = row.choices()
+    choices = {} if row.origin else row.choices()
     first = argument.split(" ", 1)[0]
     if choices and first not in choices:
         raise WrongArgument(f"No {row.slash} “{safe_text(first)}”. Choose one of: {', '.join(choices)}.")
     return None if row.verb is None else row.verb(argument)
-
-
-def _unknown(name: str) -> str:
-    similar = [f"/{one}" for one in similar_commands(name)]
-    meant = f" Did you mean {' or '.join(similar)}?" if similar else " Type / for the list."
-    return f"No command /{safe_text(name)}.{meant}"

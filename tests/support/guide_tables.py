@@ -49,7 +49,7 @@ def marked_tables(text: str) -> list[str]:
 
 def _keys(section: HelpSection) -> str:
     lines = [f"| {section.title} | |", "|---|---|"]
-    for keys, slash, text in section.rows:
+    for keys, slash, text, _ in section.rows:
         names = [f"`{key.strip()}`" for key in keys.split(", ") if key]
         if slash:
             names.append("`" + slash.replace("|", "\\|") + "`")
@@ -58,11 +58,12 @@ def _keys(section: HelpSection) -> str:
 
 
 def _commands(section: HelpSection) -> str:
-    lines = ["| command | key | |", "|---|---|---|"]
-    for keys, slash, text in section.rows:
+    lines = ["| command | key | in a shell | |", "|---|---|---|---|"]
+    for keys, slash, text, shell in section.rows:
         if slash:
             names = ", ".join(f"`{key}`" for key in keys.split(", ") if key)
-            lines.append(f"| `{slash.replace('|', chr(92) + '|')}` | {names} | {text} |")
+            also = f"`oi-tui {shell}`" if shell else ""
+            lines.append(f"| `{slash.replace('|', chr(92) + '|')}` | {names} | {also} | {text} |")
     return "\n".join(lines) + "\n"
 
 

@@ -24,6 +24,7 @@ from oi_tui.app.engine.core.verbs import (
     SetBudget,
     SetComplete,
     Submit,
+    TellUsage,
     UseModel,
     Withdraw,
 )
@@ -322,7 +323,7 @@ LINES = [
     ("/restart", Restart()),
     ("/restart python", Restart(language="python")),
     ("/clear", Clear()),
-    ("/ret", Retry()),
+    ("/us", TellUsage()),
     ("/etc/passwd is what?", Submit(text="/etc/passwd is what?")),
     ("/model", FindModels()),
 ]

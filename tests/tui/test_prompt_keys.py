@@ -25,7 +25,16 @@ from oi_tui.app.engine.core.protocol import KernelsFound, ModelOffer, ModelsFoun
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.variable import CodeName
-from oi_tui.app.engine.core.verbs import CompleteCode, Interrupt, Retry, Run, SetApproval, Submit, UseKernel, UseModel
+from oi_tui.app.engine.core.verbs import (
+    CompleteCode,
+    Interrupt,
+    Run,
+    SetApproval,
+    Submit,
+    TellUsage,
+    UseKernel,
+    UseModel,
+)
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.stop_keys import SECOND_QUIT
 from oi_tui.widgets.approval import ApprovalPanel
@@ -160,8 +169,8 @@ async def test_commands_and_their_values_complete_and_a_slip_stays_in_the_prompt
         await press(stage, "x")
         assert note(stage) == ""
         # What was begun is run by Enter, as it always was; a click takes a row.
-        await press(stage, "ctrl+c", *"/ret", "enter")
-        assert (await stage.engine.heard(2))[1:] == [Retry()]
+        await press(stage, "ctrl+c", *"/us", "enter")
+        assert (await stage.engine.heard(2))[1:] == [TellUsage()]
         await press(stage, "slash")
         await stage.pilot.click(CompletionList, offset=(3, 2))
         await stage.settle()

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
-import yaml
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.instructions import MOST_OF_ONE
 from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.formats.plain_yaml import NotPlainYaml, read_plain_yaml
 from oi_tui.app.engine.text.template import is_template
 
 Fate = Literal["taken", "changed", "left"]
@@ -74,8 +74,6 @@ _LEFT_BELOW: Mapping[str, str] = {
 _LARGEST = 100_000
 """Characters of a profile; PyYAML takes a second for so many."""
 
-_DEEPEST = 20
-
 
 def import_profile(text: str) -> ImportedProfile:
     """Settings that do what this YAML profile does, and what became of each of its keys; SettingsError if the text is
@@ -97,31 +95,12 @@ def _parse(text: str) -> Mapping[str, Any]:
     if len(text) > _LARGEST:
         raise SettingsError(f"A profile has at most {_LARGEST:,} characters, this one has {len(text):,}.")
     try:
-        _require_plain(yaml.parse(text, Loader=yaml.SafeLoader))
-        value = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:
-        raise SettingsError(f"The profile is not valid YAML: {_problem(error)}.") from error
+        value = read_plain_yaml(text)
+    except NotPlainYaml as error:
+        raise SettingsError(f"The profile {error}.") from error
     if not isinstance(value, Mapping):
         raise SettingsError("The profile has no keys.")
     return value
-
-
-def _problem(error: Exception) -> str:
-    """What is wrong and where, in one line."""
-    mark = getattr(error, "problem_mark", None)
-    words = str(getattr(error, "problem", None) or error)
-    return " ".join((f"line {mark.line + 1}: {words}" if mark else words).split())
-
-
-def _require_plain(events: Iterator[yaml.Event]) -> None:
-    """SettingsError at the first alias, or where it gets deep: PyYAML's time grows with the square of the depth."""
-    depth = 0
-    for event in events:
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent):
-            raise SettingsError("The profile has YAML aliases, which are not read.")
-        if depth > _DEEPEST:
-            raise SettingsError("The profile is nested too deeply.")
 
 
 def _flatten(table: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -110,14 +110,14 @@ def _check(node: "nodes.Node", lists: frozenset[str], loops: int) -> None:
     kind = type(node).__name__
     line = f"Line {node.lineno}:"
     if kind not in _PLAIN:
-        raise TemplateFailed(f"{line} instructions can have no {_WORDS.get(kind, kind)}.")
+        raise TemplateFailed(f"{line} a template can have no {_WORDS.get(kind, kind)}.")
     match node:
         case nodes.For():
             loops += 1
             target, over = node.target, node.iter
             if not (isinstance(over, nodes.Name) and over.name in lists) or node.recursive:
                 raise TemplateFailed(
-                    f"{line} a loop is over a list of instructions.variables, of at most {MOST_LOOPED} items."
+                    f"{line} a loop is over a list among its variables, of at most {MOST_LOOPED} items."
                 )
             if not isinstance(target, nodes.Name) or target.name in lists or loops > _MOST_LOOPS:
                 raise TemplateFailed(f"{line} at most {_MOST_LOOPS} loops, each with a new name.")

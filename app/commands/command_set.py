@@ -1,0 +1,82 @@
+"""The commands of one screen: ours, and those that others add, which take no name of ours and change nothing of what
+the beginning of a name means.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+
+from oi_tui.app.commands.registry import COMMANDS, Command
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+
+
+class TakenName(Exception):
+    """Why a command cannot be added, as the rest of a sentence about it."""
+
+
+def is_command_name(name: str) -> bool:
+    """Whether a slash command can have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _row_called(name: str, rows: Iterable[Command]) -> Command | None:
+    """The row of `/name`, also where `name` is the beginning of one slash command only."""
+    rows = [row for row in rows if row.slash]
+    exact = [row for row in rows if row.slash == name]
+    begun = exact or [row for row in rows if name and row.slash.startswith(name)]
+    return begun[0] if len(begun) == 1 else None
+
+
+def check_new_name(name: str) -> None:
+    """TakenName if a command that others add cannot be called so."""
+    if not is_command_name(name):
+        raise TakenName("a command has small letters, digits and hyphens in its name, at most 40")
+    if (ours := _row_called(name, COMMANDS)) is not None:
+        raise TakenName(f"/{name} is a command of oi-tui" if ours.slash == name else f"/{name} means /{ours.slash}")
+
+
+class CommandSet:
+    """All rows, ours first. Others come by `add`, or from a source that is asked each time."""
+
+    def __init__(self, *sources: Callable[[], Iterable[Command]]) -> None:
+        """A source gives rows whose names it has checked; of two with the same name the first counts."""
+        self._added: list[Command] = []
+        self._sources = sources
+
+    def add(self, row: Command) -> None:
+        """One more, until the program ends; TakenName if its id or its name is taken."""
+        if row.slash:
+            check_new_name(row.slash)
+        for one in (*COMMANDS, *self._added):
+            if row.id == one.id or (row.slash and row.slash == one.slash):
+                raise TakenName(f"there is a command {row.slash or row.id} already")
+        self._added.append(row)
+
+    def rows(self) -> tuple[Command, ...]:
+        """Those there are now."""
+        found = {row.id: row for row in (*COMMANDS, *self._added)}
+        slashes = {row.slash for row in found.values() if row.slash}
+        for source in self._sources:
+            for row in source():
+                if row.id not in found and row.slash not in slashes:
+                    found[row.id] = row
+                    slashes |= {row.slash} - {""}
+        return tuple(found.values())
+
+    def find(self, command_id: str) -> Command | None:
+        """The row of this id."""
+        return next((row for row in self.rows() if row.id == command_id), None)
+
+    def by_name(self, name: str) -> Command | None:
+        """The row of `/name`. The beginning of a name of ours means what it would without the others."""
+        rows = self.rows()
+        exact = next((row for row in rows if name and row.slash == name), None)
+        return exact or _row_called(name, COMMANDS) or _row_called(name, rows)
+
+    def similar(self, name: str) -> tuple[str, ...]:
+        """What may have been meant by the name of a slash command that there is not, best first, at most three."""
+        from difflib import get_close_matches  # only after a slip
+
+        names = [row.slash for row in self.rows() if row.slash]
+        begun = [one for one in names if name and one.startswith(name)]
+        return tuple(dict.fromkeys(begun + get_close_matches(name, names, n=3, cutoff=0.65)))[:3]
