@@ -16,6 +16,7 @@ from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import credential_store
 from oi_tui.app.engine.files.own_instructions import own_instructions
 from oi_tui.app.engine.files.program_log import redact_logs, set_verbose
+from oi_tui.app.engine.files.settings_file import SETTINGS
 from oi_tui.app.engine.files.written_files import find_written_files
 from oi_tui.app.engine.hooks import registered_models
 from oi_tui.app.engine.kernels.launch import Launch
@@ -126,7 +127,7 @@ def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> In
     template."""
     section, folder = setup.settings.instructions, paths.config_dir()
     found = folder_instructions(Path(setup.cwd), trusted=setup.trusted, seen=setup.instructions)
-    origin = f"profile {setup.profile}" if setup.profile else "settings.toml"
+    origin = f"profile {setup.profile}" if setup.profile else SETTINGS
     own = own_instructions(section, folder, origin)
     sources = InstructionSources(own, found.parts, found.remarks, section.variables, is_small)
     for part in own:

@@ -3,7 +3,6 @@
 import difflib
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,8 +10,15 @@ import msgspec
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.given_file import read_given_file
-from oi_tui.app.engine.files.settings_edit import KeyPath, key_text, setting_lines
-from oi_tui.app.engine.files.settings_file import ENVIRONMENT, LARGEST_SETTINGS, LoadedSettings
+from oi_tui.app.engine.files.settings_edit import key_text
+from oi_tui.app.engine.files.settings_file import (
+    ENVIRONMENT,
+    LARGEST_SETTINGS,
+    LayerKind,
+    LoadedSettings,
+    SettingsLayer,
+)
+from oi_tui.app.engine.files.settings_lines import KeyPath, setting_line, setting_lines
 from oi_tui.app.engine.secrets.environment import is_credential
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.trust.folder_settings import CONFIG, PROJECT, read_folder_settings
@@ -79,59 +85,81 @@ def holds_secret(path: KeyPath, value: Any) -> bool:
 def shown_settings(flags: Flags) -> list[ShownSetting]:
     """All values as they apply in this folder, in the order of the guide; SettingsError if something is wrong."""
     loaded, place = flags.settings(), flags.workplace(can_ask=False)
-    origins = _Origins(flags, loaded, place)
+    origins = SettingOrigins(flags, loaded, place)
+    said = loaded.origins.keys()
     shown: list[ShownSetting] = []
     for path, value, is_default in _leaves(place.settings):
-        is_default = is_default and ".".join(path) not in loaded.origins
+        is_default = is_default and ".".join(path) not in said
         if value is not None:
             shown.append(ShownSetting(path, value, is_default, "" if is_default else origins.find(path, value)))
     return shown
 
 
-class _Origins:
-    """Where values come from. Reads files only for values that are no defaults."""
+class SettingOrigins:
+    """Where values come from. Reads the folder's file only for values that are no defaults."""
 
     def __init__(self, flags: Flags, loaded: LoadedSettings, place: Workplace) -> None:
         self._given, self._loaded, self._place = flags, loaded, place
+        self._layers = loaded.origins
         self._asked = {leaf.path: leaf.value for leaf in _leaves(loaded.settings)}
         self._lines: dict[str, dict[KeyPath, int]] = {}
 
     def find(self, path: KeyPath, value: Any) -> str:
-        """The origin in words."""
+        """The origin in words, and why it is stricter than what another layer says."""
         asked = self._of_layer(path)
+        key = ".".join(path[:2])
         if value != self._asked.get(path):
             return f"{self._of_folder(path)}{f', stricter than {asked}' if asked else ''}"
+        if key in self._loaded.held:
+            return f"{self._of_limit(path)}{f', stricter than {asked}' if asked else ''}"
         if path == ("sandbox", "network") and self._loaded.settings.network.offline and asked:
             return f"{self._of_layer(('network', 'offline'))}, stricter than {asked}"
         if path == ("loop", "approve") and not asked:
             keys = (f"policy.{key}" for key in ("mode", "auto_run", "safe_mode"))
-            key = next((key for key in keys if key in self._loaded.origins), "")
+            key = next((key for key in keys if key in self._layers), "")
             return f"{key}, {self._of_layer(('policy', key[7:]))}" if key and value != "ask" else ""
         return asked
 
-    def _of_layer(self, path: KeyPath) -> str:
-        origin = self._loaded.origins.get(".".join(path[:2]), "")
-        if origin.startswith("the environment"):
+    def said_by(self, layer: SettingsLayer, path: KeyPath) -> str:
+        """Where a layer says it, in words."""
+        if layer.kind == "environment":
             return next(variable for variable, key in ENVIRONMENT.items() if key == path[:2])
-        if origin == "the command line":
+        if layer.kind == "flags":
             flags = (flag for flag, key in SETTING_OF_FLAG.items() if key == path[:2])
             return "--" + next(flag for flag in flags if getattr(self._given, flag)).replace("_", "-")
-        return self._with_line(origin, path) if origin else ""
+        where = self._with_line(layer.origin, layer.text, path)
+        return f"{_OF_KIND[layer.kind]}{where}"
+
+    def _of_layer(self, path: KeyPath) -> str:
+        layer = self._layers.get(".".join(path[:2]))
+        return self.said_by(layer, path) if layer is not None else ""
+
+    def _of_limit(self, path: KeyPath) -> str:
+        """Where the administrator says it, perhaps of another key that implies it."""
+        admin = self._loaded.layers[0]
+        keys = (path, *(("policy", key) for key in ("auto_run", "safe_mode")), ("loop", "approve"))
+        said = next(key for key in keys if admin.says(".".join(key[:2])))
+        return f"{'' if said == path else f'{key_text(said)}, '}{self.said_by(admin, said)}"
 
     def _of_folder(self, path: KeyPath) -> str:
         decision, folder = self._place.decision, self._place.folder
         if decision is not None and decision.trusted:
             if ".".join(path) in dict(read_folder_settings(folder).items()):
-                return self._with_line(str(folder / PROJECT / CONFIG), path)
+                file = folder / PROJECT / CONFIG
+                text = read_given_file(file, LARGEST_SETTINGS).decode()
+                return f"this folder: {self._with_line(str(file), text, path)}"
             return "your choice for this folder (oi-tui trust)"
         return "this folder is read-only (oi-tui trust)"
 
-    def _with_line(self, file: str, path: KeyPath) -> str:
+    def _with_line(self, file: str, text: str, path: KeyPath) -> str:
         if file not in self._lines:
-            self._lines[file] = setting_lines(read_given_file(Path(file), LARGEST_SETTINGS).decode())
-        lines = self._lines[file]
-        line = next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
+            self._lines[file] = setting_lines(text)
+        line = setting_line(self._lines[file], path)
         return file if line is None else f"{file}:{line}"
+
+
+_OF_KIND: Mapping[LayerKind, str] = {"administrator": "administrator: ", "person": "", "profile": "profile: "}
+"""What is said of a file, beside its name: the person's own is plain."""
 
 
 class _Leaf(NamedTuple):

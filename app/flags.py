@@ -13,7 +13,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import without_network
 from oi_tui.app.engine.files.paths import config_dir
-from oi_tui.app.engine.files.settings_file import LoadedSettings, load_layers
+from oi_tui.app.engine.files.settings_file import LoadedSettings, load_layers, take_over_settings
 from oi_tui.app.engine.trust.folder_decisions import known_folders
 from oi_tui.app.frontend.workplace import Workplace
 
@@ -87,9 +87,10 @@ class Flags(NamedTuple):
         if not cwd.is_dir():
             raise SettingsError(f"--cwd: {cwd} is not a folder.")
         key = self.api_key or os.environ.get("OI_TUI_API_KEY") or None
-        settings, origins = self.settings()
+        renamed = take_over_settings(config_dir())
+        loaded = self.settings()
         setup = Configure(
-            settings=settings,
+            settings=loaded.settings,
             cwd=str(cwd),
             api_key=key,
             profile=self.profile or "",
@@ -103,7 +104,8 @@ class Flags(NamedTuple):
             what = f"The name of the folder {cwd}" if is_cwd else "A setting or key in the environment"
             hint = "Give it another name, or work in another folder with --cwd DIR." if is_cwd else ""
             raise SettingsError(f"{what} is not UTF-8.", hint=hint) from None  # the key must not be in a traceback
-        return Workplace(setup, said=origins.keys(), folders=known_folders())
+        said = loaded.origins.keys()
+        return Workplace(setup, said=said, folders=known_folders(), remarks=[renamed] if renamed else [])
 
 
 _VALUED = {

@@ -141,6 +141,8 @@ class OiTui(TypingOrder):
                 more = f" ({len(faults) - 1} more: oi-tui doctor)" if len(faults) > 1 else ""
                 self.notify(f"[keys] in the settings: {faults[0]}{more}", severity="warning", timeout=15)
 
+        for remark in self._workplace.settings_remarks if self._workplace is not None else ():
+            self.notify(remark, timeout=15)
         if self._wished_keys:
             self.run_worker(use_own_keys(), name="keys")
         if self._workplace is not None:

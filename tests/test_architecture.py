@@ -100,6 +100,8 @@ AFTER_THE_FIRST_FRAME = {
     "app/commands/theme_folders.py": {"oi_tui.plugins.host"},
     "app/look.py": {"oi_tui.app.screens.theme_screen"},
     "app/screens/leaving.py": {"oi_tui.app.frontend.attaching"},
+    "app/engine/files/settings_file.py": {"oi_tui.app.engine.files.settings_lines"},
+    "app/own_settings.py": {"oi_tui.app.screens.key_check"},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
     "themes/loader.py": {"oi_tui.themes.theme_file"},
     "widgets/text_box.py": {"oi_tui.widgets.completion"},

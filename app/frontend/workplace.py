@@ -7,12 +7,13 @@ trusted, but     its rules or settings differ from the ones shown then: the user
   changed        changed rule allows anything
 """
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from oi_tui.app.engine.core.modes import stricter_sandbox
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import SandboxMode
@@ -21,7 +22,6 @@ from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests
 from oi_tui.app.engine.trust.folder_settings import (
     apply_folder_settings,
     read_folder_settings,
-    stricter_sandbox,
     untrusted_settings,
 )
 from oi_tui.app.engine.trust.instruction_files import find_instruction_files
@@ -37,11 +37,16 @@ LOCK = "protects files elsewhere and the network, not .git and .env of this fold
 class Workplace:
     """The folder the program was started in."""
 
-    def __init__(self, setup: Configure, *, said: Set[str], folders: FolderDecisions) -> None:
-        """`said` are the settings that are no defaults; SettingsError if the folder's own cannot be relied on."""
+    def __init__(
+        self, setup: Configure, *, said: Set[str], folders: FolderDecisions, remarks: Sequence[str] = ()
+    ) -> None:
+        """`said` are the settings that are no defaults, `remarks` what the person has to know of them; SettingsError if
+        the folder's own cannot be relied on."""
         self._given = setup
         self._folders = folders
         self.folder = Path(setup.cwd)
+        self.settings_remarks = tuple(remarks)
+        """Of the settings files: for whoever reads nothing else of `remarks`."""
         self.mode_said = "sandbox.mode" in said
         """Whether settings or flags say what sandbox there is: it is not asked about then."""
         self.decision: FolderDecision | None = folders.find(self.folder)
@@ -130,7 +135,7 @@ class Workplace:
         """What somebody who was not asked has to know: one line each, for a front end without a screen."""
         decision, where = self.decision, self.folder
         mode = self.settings.sandbox.mode
-        said: list[str] = []
+        said = list(self.settings_remarks)
         left_out = " and its instructions are not used" if find_instruction_files(where) else ""
         if self.is_above_home and mode == "workspace-write":
             said.append(f"{where} contains your home folder: code could change nearly all your files.")

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from textual.content import Content
 
+from oi_tui.app.engine.core.modes import stricter_sandbox
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent
-from oi_tui.app.engine.trust.folder_settings import stricter_sandbox
 from oi_tui.app.engine.trust.instruction_files import files_in_words
 from oi_tui.app.frontend.workplace import LOCK, FolderChoice, Workplace
 from oi_tui.widgets.lettering import lettering

@@ -121,7 +121,7 @@ def _page(found: InstructionsFound) -> str:
     lines = [f"! {remark}" for remark in found.remarks]
     if not any(part.origin == "own" for part in found.parts):
         lines.append("· You have no instructions of your own. e writes some for this session; [instructions] in")
-        lines.append("  settings.toml or in a profile is for all sessions.")
+        lines.append("  config.toml or in a profile is for all sessions.")
     for part in found.parts:
         lines += ["", _heading(part), "", part.text.strip()]
     return safe_text("\n".join(lines).lstrip("\n") + "\n")

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,20 @@ import click
 from oi_tui.app.effective_settings import ShownSetting, holds_secret, setting_at, shown_settings
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
-from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
-from oi_tui.app.engine.files.owned_file import file_lock, replace_owned_file
-from oi_tui.app.engine.files.paths import config_dir, private_dir
-from oi_tui.app.engine.files.settings_edit import (
-    KeyPath,
-    key_path,
-    key_text,
-    value_text,
-    with_setting,
-    without_setting,
+from oi_tui.app.engine.files.paths import config_dir
+from oi_tui.app.engine.files.settings_edit import key_path, key_text, value_text
+from oi_tui.app.engine.files.settings_file import (
+    SETTINGS,
+    check_settings,
+    load_layers,
+    read_toml,
+    settings_path,
+    take_over_settings,
 )
-from oi_tui.app.engine.files.settings_file import ENVIRONMENT, LARGEST_SETTINGS, SETTINGS, check_settings, load_layers
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags, words
 from oi_tui.app.options import common
+from oi_tui.app.own_settings import own_file, set_setting, unset_setting, write_own_file
 from oi_tui.app.screens.external_editor import EditorFailed, edit_file, editor_command
 from oi_tui.app.subcommands.settings_schema import settings_schema
 from oi_tui.app.subcommands.stored import as_json_option, print_json
@@ -40,12 +38,14 @@ NOT_SET = 1
 @click.group()
 def config() -> None:
     """Look at your settings, and change them."""
+    if remark := take_over_settings(config_dir()):
+        echo(f"▪ {remark}", err=True)
 
 
 @config.command("path")
 def config_path() -> None:
     """Print the path of your settings file; it need not exist."""
-    echo(str(config_dir() / SETTINGS))
+    echo(str(settings_path(config_dir())))
 
 
 @config.command("show")
@@ -102,44 +102,9 @@ def config_set(key: str, values: tuple[str, ...]) -> None:
     oi-tui config set 'model.prices."openrouter/x/y"' 3.0 15.0
     oi-tui config set model.extra.headers.X-Team '$TEAM'
     """
-    path = key_path(key)
-    with _changing() as (file, text):
-        new, value = _first_valid(text, path, values, file)
-        if path[0] == "keys":
-            _require_keys(path[1], decode_toml(new)["keys"])
-        _write(file, new)
-    if path[:2] in ENVIRONMENT.values():
-        variable = next(name for name, known in ENVIRONMENT.items() if known == path[:2])
-        if os.environ.get(variable):
-            echo(f"▪ {variable} is set, and is used instead.", err=True)
-    if holds_secret(path, value):
-        echo(f"▪ {key_text(path)} may be a secret. '$NAME' takes a header from the environment.", err=True)
-
-
-def _first_valid(text: str, path: KeyPath, values: tuple[str, ...], file: Path) -> tuple[str, Any]:
-    """The text of the file with the first reading of the values that the settings take; SettingsError if none is."""
-    if len(path) < 2:
-        raise SettingsError(f"{path[0]} is a table.", hint=f"Set one of its keys: {path[0]}.KEY.")
-    wrong: SettingsError | None = None
-    for value in _readings(values):
-        new = with_setting(text, path, value)
-        try:
-            check_settings(decode_toml(new), str(file))
-        except SettingsError as error:
-            wrong = wrong or error
-        else:
-            return new, value
-    assert wrong is not None, "there is always a reading"
-    raise SettingsError(wrong.title.removeprefix(f"{file}: "), hint=f"{wrong.hint} Nothing was changed.".strip())
-
-
-def _require_keys(name: str, wished: dict[str, str]) -> None:
-    """SettingsError if these keys cannot be bound to what has this id."""
-    from oi_tui.app.screens.key_check import check_keys  # every widget that has keys
-
-    for fault in check_keys(wished).faults:
-        if fault.startswith(f"{name}: "):
-            raise SettingsError(f"keys.{fault}.", hint="Nothing was changed.")
+    written = set_setting(key_path(key), _readings(values))
+    for remark in written.remarks:
+        echo(safe_text(f"▪ {remark}"), err=True)
 
 
 def _readings(values: tuple[str, ...]) -> Iterator[Any]:
@@ -165,21 +130,12 @@ def _read_value(text: str) -> Any:
 def config_unset(key: str) -> None:
     """Remove KEY from your settings file. Exit code 1 if it is not in it."""
     path = key_path(key)
-    with _changing() as (file, text):
-        new = without_setting(text, path)
-        if new is None:
-            echo(f"{key_text(path)} is not set in {file}.", err=True)
-            sys.exit(NOT_SET)
-        _write(file, new)
-    _tell_if_wrong(new, file)
-
-
-def _tell_if_wrong(text: str, file: Path) -> None:
-    """A key that is wrong can be removed from a file with others that are."""
-    try:
-        check_settings(decode_toml(text), str(file))
-    except SettingsError as error:
-        echo(f"▪ Still wrong: {safe_text(error.title)} {safe_text(error.hint)}".rstrip(), err=True)
+    written = unset_setting(path)
+    if written is None:
+        echo(f"{key_text(path)} is not set in {settings_path(config_dir())}.", err=True)
+        sys.exit(NOT_SET)
+    for remark in written.remarks:
+        echo(safe_text(f"▪ {remark}"), err=True)
 
 
 @config.command("edit")
@@ -191,7 +147,7 @@ def config_edit() -> None:
         setting = ""  # that is why it is opened
     try:
         command = editor_command(setting)
-        with _changing(broken=True) as (file, text):
+        with own_file(broken=True) as (file, text):
             _edit(file, text, lambda text: edit_file(command, text, SETTINGS))
     except EditorFailed as error:
         raise OiTuiError(str(error)) from error
@@ -206,13 +162,13 @@ def _edit(file: Path, text: str, edit: Callable[[str], str]) -> None:
             echo("Nothing was changed.", err=True)
             return
         try:
-            check_settings(_decode(new, file), str(file))
+            check_settings(read_toml(new, file), str(file), new)
         except SettingsError as error:
             echo(safe_text(f"✗ {error.title}\n  {error.hint}".rstrip()), err=True)
             if not sys.stdin.isatty() or not click.confirm("Edit it again? Otherwise it is discarded", default=True):
                 raise SettingsError("The settings are as they were.") from error
         else:
-            _write(file, new)
+            write_own_file(file, new)
             return
 
 
@@ -220,34 +176,3 @@ def _edit(file: Path, text: str, edit: Callable[[str], str]) -> None:
 def config_schema() -> None:
     """Print a JSON schema of the settings file, for editors."""
     echo(json.dumps(settings_schema(), indent=2))
-
-
-@contextmanager
-def _changing(*, broken: bool = False) -> Iterator[tuple[Path, str]]:
-    """The file and its text, while nobody else changes it by this command; SettingsError if it is no valid TOML, unless
-    that may be mended (`broken`)."""
-    file = private_dir(config_dir()) / SETTINGS
-    with file_lock(file):
-        try:
-            text = read_given_file(file, LARGEST_SETTINGS).decode()
-        except UnusableFile as error:
-            if not isinstance(error.__cause__, FileNotFoundError):
-                raise SettingsError(f"{file} {error}.") from error
-            text = ""
-        except UnicodeDecodeError as error:
-            raise SettingsError(f"{file} is not UTF-8.") from error
-        if not broken:
-            _decode(text, file)
-        yield file, text
-
-
-def _decode(text: str, file: Path) -> dict[str, Any]:
-    try:
-        return decode_toml(text)
-    except ValueError as error:
-        raise SettingsError(f"{file} is not valid TOML: {error}.", hint="To mend it: oi-tui config edit") from error
-
-
-def _write(file: Path, text: str) -> None:
-    """A link stays one: its target is replaced."""
-    replace_owned_file(file.resolve(), text)

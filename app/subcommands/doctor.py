@@ -14,7 +14,7 @@ from oi_tui.app.engine.core.offline import go_offline
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.paths import config_dir
-from oi_tui.app.engine.files.settings_file import SETTINGS
+from oi_tui.app.engine.files.settings_file import settings_path
 from oi_tui.app.flags import Flags
 from oi_tui.app.options import common
 from oi_tui.app.terminal.echo import echo
@@ -71,7 +71,7 @@ def _setup(flags: Flags) -> tuple[Configure, "HealthFinding"]:
         return setup, HealthFinding("failed", wrong, error.hint)
     if place.settings.network.offline:
         go_offline()
-    path = config_dir() / SETTINGS
+    path = settings_path(config_dir())
     found = str(path) if path.exists() else f"defaults ({path} does not exist)"
     remarks = place.remarks()
     if place.settings.keys:

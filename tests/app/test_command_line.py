@@ -219,7 +219,7 @@ def test_a_mistake_is_said_in_plain_words_with_its_exit_code(clean_env: dict[str
 
 def test_L10_nobody_listening_is_exit_code_three_with_what_to_do(clean_env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(exist_ok=True)
-    settings = Path(clean_env["XDG_CONFIG_HOME"]) / "oi-tui" / "settings.toml"
+    settings = Path(clean_env["XDG_CONFIG_HOME"]) / "oi-tui" / "config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text("[model]\nretries = 0\n")
     done = oi_tui(clean_env, "run", "-m", "anything", "--api-base", "http://127.0.0.1:9/v1", "x", cwd=tmp_path)

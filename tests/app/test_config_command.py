@@ -16,7 +16,8 @@ from oi_tui.app.cli import program
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.files.paths import config_dir
-from oi_tui.app.engine.files.settings_edit import key_path, key_text, setting_lines, with_setting, without_setting
+from oi_tui.app.engine.files.settings_edit import key_path, key_text, with_setting, without_setting
+from oi_tui.app.engine.files.settings_lines import setting_lines
 from oi_tui.app.engine.trust.folder_decisions import known_folders
 from oi_tui.app.engine.trust.folder_digests import folder_digests
 
@@ -41,7 +42,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for kind in ("CONFIG", "STATE", "DATA"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
     monkeypatch.chdir(tmp_path)
-    path = config_dir() / "settings.toml"
+    path = config_dir() / "config.toml"
     path.parent.mkdir(parents=True)
     path.write_text(MINE)
     return path
@@ -135,13 +136,28 @@ def test_C1_a_file_that_is_a_link_stays_one(run: Run, file: Path, tmp_path: Path
 
 def test_C1_a_broken_file_is_named_and_stays_and_a_wrong_key_can_be_removed(run: Run, file: Path) -> None:
     file.write_text("[model\n")
-    with pytest.raises(SettingsError, match=r"settings\.toml is not valid TOML"):
+    with pytest.raises(SettingsError, match=r"config\.toml is not valid TOML"):
         run("set", "model.name", "x")
     assert file.read_text() == "[model\n"
     file.write_text('[model]\nnane = "x"\n[loop]\nmax_steps = "many"\n')
     assert "Still wrong" in run("unset", "model.nane").stderr
     run("set", "loop.max_steps", "5")
     assert run("get", "loop.max_steps").stdout == "5\n"
+
+
+def test_C6_a_file_by_its_old_name_is_taken_over_once_and_that_is_told(run: Run, file: Path) -> None:
+    old = file.with_name("settings.toml")
+    file.rename(old)
+    result = run("get", "model.name")
+    assert result.stdout == "ollama/llama3\n"
+    assert f"{old} was renamed" in result.stderr
+    assert (file.read_text(), old.exists()) == (MINE, False)
+    assert run("get", "model.name").stderr == ""
+    old.write_text("[model]\nname = 'old'\n")
+    result = run("get", "model.name")
+    assert result.stdout == "ollama/llama3\n"
+    assert f"{old} is not" in result.stderr
+    assert old.exists()
 
 
 def test_C1_without_a_file_one_is_made(run: Run, file: Path) -> None:
@@ -196,11 +212,11 @@ def test_C2_each_value_that_is_no_default_says_where_it_comes_from(
     assert found == {
         "model.name": ("openai/gpt-6", "OI_TUI_MODEL"),
         "model.fallback": (["openai/gpt-5"], f"{file}:4"),
-        "model.extra.seed": (7, f"{profile}:4"),
+        "model.extra.seed": (7, f"profile: {profile}:4"),
         "loop.max_steps": (9, "--max-steps"),
-        "loop.approve": ("auto", f"policy.mode, {profile}:2"),
+        "loop.approve": ("auto", f"policy.mode, profile: {profile}:2"),
         "kernel.keep": (True, "--keep-kernel"),
-        "policy.mode": ("auto", f"{profile}:2"),
+        "policy.mode": ("auto", f"profile: {profile}:2"),
     }
     lines = run("show", "--origin").stdout
     assert f"# {file}:7\n" in lines
@@ -216,11 +232,54 @@ def test_C2_a_stricter_origin_says_what_it_is_stricter_than(run: Run, file: Path
     assert f"loop.max_steps = 3 # {file}:10" in " ".join(run("show", "--origin").stdout.split())
     known_folders().decide(tmp_path, trusted=True, sandbox="", seen=folder_digests(tmp_path))
     shown = " ".join(run("show", "--origin", "--offline").stdout.split())
-    assert f"loop.max_steps = 2 # {own}:2, stricter than {file}:10" in shown
+    assert f"loop.max_steps = 2 # this folder: {own}:2, stricter than {file}:10" in shown
     assert f'sandbox.network = "none" # --offline, stricter than {file}:13' in shown
     known_folders().decide(tmp_path, trusted=False, sandbox="", seen=folder_digests(tmp_path))
     shown = " ".join(run("show", "--origin").stdout.split())
     assert 'sandbox.mode = "read-only" # this folder is read-only (oi-tui trust)' in shown
+
+
+ADMIN = """\
+[sandbox]
+network = "hosts" # only these
+hosts = ["pypi.org"]
+[loop]
+approve = "ask"
+max_cost = 5.0
+[network]
+offline = false
+"""
+
+
+@pytest.fixture
+def admin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The administrator's file, which is root's."""
+    if os.getuid() != 0:
+        pytest.skip("NOT TESTED: an administrator's settings, which only root can write")
+    path = tmp_path / "etc" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(ADMIN)
+    path.chmod(0o644)
+    monkeypatch.setattr("oi_tui.app.engine.files.settings_file.admin_dir", lambda: path.parent)
+    return path
+
+
+def test_C5_C2_what_the_administrator_says_is_a_default_or_a_limit_and_is_named(
+    run: Run, file: Path, admin: Path
+) -> None:
+    run("set", "sandbox.network", "full")
+    run("set", "sandbox.hosts", "pypi.org", "example.org")
+    shown = " ".join(run("show", "--origin", "--approve", "auto").stdout.split())
+    assert f'sandbox.network = "hosts" # administrator: {admin}:2, stricter than {file}:13' in shown
+    assert f'sandbox.hosts = ["pypi.org"] # administrator: {admin}:3, stricter than {file}:14' in shown
+    assert f"loop.max_cost = 5.0 # administrator: {admin}:6" in shown
+    assert f'loop.approve = "ask" # administrator: {admin}:5, stricter than --approve' in shown
+    assert f'policy.mode = "default" # loop.approve, administrator: {admin}:5' in shown
+    run("set", "loop.max_cost", "9.0")
+    run("set", "sandbox.network", "none")
+    shown = " ".join(run("show", "--origin").stdout.split())
+    assert f"loop.max_cost = 9.0 # {file}:11" in shown
+    assert f'sandbox.network = "none" # {file}:14' in shown
 
 
 def editor(folder: Path, program: str) -> str:

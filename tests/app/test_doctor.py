@@ -69,7 +69,7 @@ def test_V16_all_that_a_session_needs_is_checked(homes: dict[str, str], tmp_path
 def test_V16_wrong_settings_are_named_and_the_rest_is_checked_with_defaults(homes: dict[str, str]) -> None:
     folder = Path(homes["XDG_CONFIG_HOME"]) / "oi-tui"
     folder.mkdir(parents=True)
-    (folder / "settings.toml").write_text("[model]\nnmae = 'x'\n[sandbox]\nmode = 'danger-full-access'\n")
+    (folder / "config.toml").write_text("[model]\nnmae = 'x'\n[sandbox]\nmode = 'danger-full-access'\n")
 
     result = doctor("--json", "--sandbox", "danger-full-access", env=homes)
 

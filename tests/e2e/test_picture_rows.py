@@ -23,7 +23,7 @@ def started(terminal: Start, bare_command: list[str], clean_env: dict[str, str],
 
     def start(images: str = "auto", **changed: str) -> Terminal:
         env = clean_env | changed
-        settings = Path(env["XDG_CONFIG_HOME"]) / "oi-tui" / "settings.toml"
+        settings = Path(env["XDG_CONFIG_HOME"]) / "oi-tui" / "config.toml"
         settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_text(f'[screen]\nimages = "{images}"\n', encoding="utf-8")
         shown = terminal(bare_command, env=env, cwd=folder, columns=80, rows=24, timeout=40)

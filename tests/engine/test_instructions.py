@@ -177,7 +177,7 @@ def instructions(
 
 
 SOURCES = InstructionSources(
-    own=(InstructionPart(origin="own", name="settings.toml", text="I am {{name}}, in {{cwd}}."),),
+    own=(InstructionPart(origin="own", name="config.toml", text="I am {{name}}, in {{cwd}}."),),
     folder=(InstructionPart(origin="folder", name="AGENTS.md", text="Use polars.\u200b tr0ub4dor-and-3"),),
     variables={"name": "Ada"},
     is_small=lambda name: name.startswith("local/"),
@@ -186,7 +186,7 @@ SOURCES = InstructionSources(
 
 def test_L31_the_parts_come_in_one_order_the_day_last_and_say_whose_they_are() -> None:
     parts = instructions(SOURCES).parts()
-    assert [part.name for part in parts] == ["oi-tui", "AGENTS.md", "settings.toml", "date"]
+    assert [part.name for part in parts] == ["oi-tui", "AGENTS.md", "config.toml", "date"]
     message = instructions(SOURCES).message()
     assert "Instructions of this project, from AGENTS.md:\n\nUse polars." in message
     assert "Instructions of the user:\n\nI am Ada, in /work." in message
@@ -268,11 +268,11 @@ def test_L31_the_file_of_the_settings_comes_before_their_text(tmp_path: Path, mo
     own = sources(text="From settings.", file="me.md").own
     assert [(part.name, part.text) for part in own] == [
         (str(tmp_path / "oi-tui" / "me.md"), "From a file."),
-        ("settings.toml", "From settings."),
+        ("config.toml", "From settings."),
     ]
     with pytest.raises(SettingsError, match=r"instructions\.file: .*nowhere\.md cannot be read"):
         sources(file="nowhere.md")
-    with pytest.raises(SettingsError, match=r"The instructions of settings\.toml are no template\. Line 1:"):
+    with pytest.raises(SettingsError, match=r"The instructions of config\.toml are no template\. Line 1:"):
         sources(text="{{ 2 ** 99 }}")
     assert Transcript().instructions is None
 
@@ -284,7 +284,7 @@ def test_L31_U30_a_task_without_a_screen_is_done_by_the_same_instructions(
     folder.mkdir()
     settings.mkdir(parents=True)
     (folder / "AGENTS.md").write_text("Use polars.")
-    (settings / "settings.toml").write_text('[instructions]\ntext = "I am in {{team}}."\nvariables = { team = "data" }')
+    (settings / "config.toml").write_text('[instructions]\ntext = "I am in {{team}}."\nvariables = { team = "data" }')
     openai_server.script("Done.", "Done.")
 
     def oi_tui(*arguments: str) -> str:

@@ -176,7 +176,7 @@ def test_L36_a_session_takes_of_a_profile_what_it_can_and_says_what_waits(config
     (config / "profiles" / "wrong.toml").write_text("[loop]\nmax_step = 3\n")
     assert profiles_in_words() == {
         "work": "model ollama/big · approve never, max_cost 1.0, complete true · instructions · network none",
-        "wrong": f"{config / 'profiles' / 'wrong.toml'}: loop: unknown key `max_step`.",
+        "wrong": f"{config / 'profiles' / 'wrong.toml'}:2: loop: unknown key `max_step`.",
     }
     change = profile_change("work")
     assert change.verbs == (

@@ -95,7 +95,7 @@ def test_m4_they_do_not_go_to_another_server_or_provider() -> None:
     ],
 )
 def test_m4_names_that_we_set_are_refused_when_the_settings_are_read(table: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text(f"[model.extra]\n{table}\n".replace("'a\\nb'", '"a\\nb"'))
+    (tmp_path / "config.toml").write_text(f"[model.extra]\n{table}\n".replace("'a\\nb'", '"a\\nb"'))
     with pytest.raises(SettingsError) as failed:
         load_layers(tmp_path, environ={})
     assert said in failed.value.title

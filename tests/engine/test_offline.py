@@ -194,6 +194,6 @@ def test_m6_this_machine_is_known_by_its_addresses_and_not_by_what_looks_like_th
 
 
 def test_m6_a_wrong_switch_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text("[network]\noffline = 'maybe'\n")
+    (tmp_path / "config.toml").write_text("[network]\noffline = 'maybe'\n")
     with pytest.raises(SettingsError):
         load_layers(tmp_path, environ={})

@@ -185,7 +185,7 @@ def test_our_own_settings_are_asked_about_in_every_mode(tmp_path: Path) -> None:
     for language, source in (
         ("shell", "echo x >> config/permissions.toml"),
         ("shell", "cd a; ls ../config; cat config"),
-        ("python", "open('./config/settings.toml', 'w')"),
+        ("python", "open('./config/config.toml', 'w')"),
     ):
         found = decide(PolicyRequest(language, source), policy, "auto")
         assert (found.verdict, found.ground) == ("ask", "guard")
@@ -319,5 +319,5 @@ def test_another_kernel_is_not_looked_into_and_says_so() -> None:
     ],
 )
 def test_the_policy_says_what_approve_is_where_nobody_said_it(text: str, approve: str, tmp_path: Path) -> None:
-    (tmp_path / "settings.toml").write_text(text)
+    (tmp_path / "config.toml").write_text(text)
     assert load_layers(tmp_path, environ={}).settings.loop.approve == approve

@@ -16,7 +16,7 @@ def test_each_host_is_told_once_with_how_often_and_how_to_allow_it() -> None:
     assert made.counts == {"example.org:443": 3, "b.example:8443": 1}
     title, hint, details = made.describe()
     assert title == "The sandbox refused the network: example.org (3 times), b.example:8443."
-    assert hint == "To allow it, add “example.org” to sandbox.hosts in settings.toml."
+    assert hint == "To allow it, add “example.org” to sandbox.hosts in config.toml."
     assert details.splitlines() == ["example.org (3 times): not on the list", "b.example:8443: not on the list"]
     late, _, _ = made.describe(late=True)
     assert late.startswith("The sandbox refused the network to what a run left behind: example.org")

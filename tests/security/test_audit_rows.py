@@ -251,7 +251,7 @@ async def test_what_the_sandbox_refuses_of_the_network_is_told_under_the_run_and
         quiet = await front.run("1")
     (notice,) = [block for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
     assert notice.title == "The sandbox refused the network: evil.example (2 times), other.example:8080."
-    assert notice.hint == "To allow it, add “evil.example” to sandbox.hosts in settings.toml."
+    assert notice.hint == "To allow it, add “evil.example” to sandbox.hosts in config.toml."
     assert [record["host"] for record in records(audit, "NetworkWasRefused")] == [
         "evil.example:80",
         "other.example:8080",

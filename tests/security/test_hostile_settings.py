@@ -65,8 +65,8 @@ MAKERS = (nested, table_in_table, dotted, dotted_further, endless, silent, pipe,
 def test_S29_settings_that_cannot_be_any_are_an_error_that_names_them(
     tmp_path: Path, make: Callable[..., None]
 ) -> None:
-    make(tmp_path / "settings.toml")
-    with pytest.raises(SettingsError, match=r"settings\.toml"):
+    make(tmp_path / "config.toml")
+    with pytest.raises(SettingsError, match=r"config\.toml"):
         load_layers(tmp_path, environ={})
 
 
@@ -92,7 +92,7 @@ def test_S29_so_is_a_theme(tmp_path: Path, make: Callable[..., None]) -> None:
 
 
 @pytest.mark.parametrize("make", [nested, endless, pipe])
-@pytest.mark.parametrize("name", ["settings.toml", "permissions.toml"])
+@pytest.mark.parametrize("name", ["config.toml", "permissions.toml"])
 def test_S29_the_program_ends_at_once_with_the_code_of_wrong_settings(
     clean_env: dict[str, str], tmp_path: Path, make: Callable[..., None], name: str
 ) -> None:

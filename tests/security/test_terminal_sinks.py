@@ -188,7 +188,7 @@ def test_T1_what_the_commands_print(
     clean_env: dict[str, str],
     folder: Path,
 ) -> None:
-    settings = Path(clean_env["XDG_CONFIG_HOME"], "oi-tui", "settings.toml")
+    settings = Path(clean_env["XDG_CONFIG_HOME"], "oi-tui", "config.toml")
     settings.parent.mkdir(parents=True, exist_ok=True)
     script.write(
         ScriptedAnswer(text=f"{hostile('prose')}\n\n```python\nprint({hostile('code')!r})\n```\n", chunk=1),

@@ -32,7 +32,7 @@ SECRETS = (
     ".config/gh/hosts.yml",
     ".mozilla/firefox/profile/logins.json",
     ".config/google-chrome/Default/Cookies",
-    ".config/oi-tui/settings.toml",
+    ".config/oi-tui/config.toml",
     ".local/share/oi-tui/sessions.db",
 )
 """Beneath the home folder that `make_home` makes."""

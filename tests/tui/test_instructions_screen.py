@@ -20,7 +20,7 @@ FOUND = InstructionsFound(
     parts=(
         InstructionPart(origin="program", name="oi-tui", text="You do tasks for the user by running code."),
         InstructionPart(origin="folder", name="../AGENTS.md", text="Use polars, not pandas.\n", cut=90_000),
-        InstructionPart(origin="own", name="settings.toml", text="Answer in French."),
+        InstructionPart(origin="own", name="config.toml", text="Answer in French."),
         InstructionPart(origin="facts", name="date", text="Today is 2026-11-23."),
     ),
     remarks=("AGENTS.md is not used: it is a link that leads out of the repository.",),

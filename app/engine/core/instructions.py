@@ -26,7 +26,7 @@ class InstructionPart(Value, frozen=True, kw_only=True):
 
     origin: InstructionOrigin
     name: str
-    """Where exactly it comes from: `../AGENTS.md`, `settings.toml`, `profile work`."""
+    """Where exactly it comes from: `../AGENTS.md`, `config.toml`, `profile work`."""
     text: str
     """Of the person's own: as it was written, which may be a template, or what that came to."""
     cut: int = 0

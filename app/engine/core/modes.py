@@ -1,4 +1,5 @@
-"""The approval modes, and the names by which other settings ask for one. Of any two settings the stricter wins.
+"""The approval modes, and the names by which other settings ask for one. Of any two settings the stricter wins; so do
+the values of `STRICTER` that an administrator or a project sets.
 
 This is one of two axes; the other is `sandbox.mode`: what code that runs can reach. The modes:
 
@@ -11,13 +12,20 @@ This is one of two axes; the other is `sandbox.mode`: what code that runs can re
     bypassPermissions  everything runs, except for rules, hidden characters or a secret that may leave
 """
 
-from oi_tui.app.engine.core.settings import PolicySection, SandboxSection
-from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from oi_tui.app.engine.core.settings import PolicySection, SandboxSection, Settings, without_network
+from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode, SandboxMode
 
 MODES: tuple[PermissionMode, ...] = (
     *("plan", "dontAsk", "default", "acceptEdits", "auto", "unlessDestructive", "bypassPermissions"),
 )
 """The strictest first."""
+
+DEFAULT_MODE: PermissionMode = "unlessDestructive"
 
 OF_APPROVAL: dict[ApprovalMode, PermissionMode] = {"never": "plan", "ask": "default", "auto": "bypassPermissions"}
 """What the setting `approve` demands at least; the mode that is set adds the rest."""
@@ -38,7 +46,7 @@ def requested_mode(section: PolicySection) -> PermissionMode:
     """The mode the section asks for; `approve` can only make it stricter. Destructive actions run without asking only
     in the mode named for that."""
     return strictest(
-        section.mode or "unlessDestructive",
+        section.mode or DEFAULT_MODE,
         OF_SAFE_MODE[section.safe_mode],
         OF_AUTO_RUN[True if section.auto_run is None else section.auto_run],
     )
@@ -49,3 +57,46 @@ def effective_mode(section: PolicySection, sandbox: SandboxSection) -> Permissio
     mode = requested_mode(section)
     enclosed = sandbox.mode != "danger-full-access" and sandbox.rung != "lock" and sandbox.network == "none"
     return "default" if mode == "auto" and not enclosed else mode
+
+
+_APPROVALS: tuple[ApprovalMode, ...] = ("never", "ask", "auto")
+_SANDBOXES: tuple[SandboxMode, ...] = ("read-only", "workspace-write", "danger-full-access")
+_NETWORKS = ("none", "hosts", "full")
+
+
+def _stricter_mode(value: PermissionMode | Literal[""], limit: PermissionMode) -> PermissionMode | Literal[""]:
+    """A mode that is not set is the default one."""
+    return limit if MODES.index(limit) < MODES.index(value or DEFAULT_MODE) else value
+
+
+STRICTER: Mapping[str, Callable[[Any, Any], Any]] = {
+    "loop.approve": lambda value, limit: min(value, limit, key=_APPROVALS.index),
+    "loop.max_steps": min,
+    "loop.output_to_model": min,
+    "sandbox.mode": lambda value, limit: min(value, limit, key=_SANDBOXES.index),
+    "sandbox.rung": lambda value, limit: limit if value == "lock" else value,
+    "sandbox.network": lambda value, limit: min(value, limit, key=_NETWORKS.index),
+    "sandbox.hosts": lambda value, limit: tuple(host for host in value if host in limit),
+    "policy.mode": _stricter_mode,
+    "policy.allow_destructive": lambda value, limit: value and limit,
+    "policy.ask": lambda value, limit: tuple(dict.fromkeys((*limit, *value))),
+    "policy.deny": lambda value, limit: tuple(dict.fromkeys((*limit, *value))),
+    "network.offline": lambda value, limit: value or limit,
+}
+"""What of a value and a limit of the same key holds: the stricter."""
+
+
+def with_limits(settings: Settings, limits: Mapping[str, Any]) -> Settings:
+    """The settings, nowhere milder than the limits, which are values by `section.key` of `STRICTER`."""
+    for key, limit in limits.items():
+        name, _, field = key.partition(".")
+        section = getattr(settings, name)
+        held = STRICTER[key](getattr(section, field), limit)
+        if held != getattr(section, field):
+            settings = replace(settings, **{name: replace(section, **{field: held})})
+    return without_network(settings)
+
+
+def stricter_sandbox(first: SandboxMode, second: SandboxMode) -> SandboxMode:
+    """The stricter of the two."""
+    return min(first, second, key=_SANDBOXES.index)

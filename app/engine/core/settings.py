@@ -110,7 +110,7 @@ class InstructionsSection(SettingsSection, frozen=True, kw_only=True):
     text: str = ""
     """Your own instructions to the model. They can be a template: `{{current_date}}`, `{{cwd}}`, `{{os}}`."""
     file: str = ""
-    """A file with more of them, which come first. A relative path begins at the folder of `settings.toml`."""
+    """A file with more of them, which come first. A relative path begins at the folder of `config.toml`."""
     variables: Mapping[str, str | int | float | bool | tuple[str, ...]] = {}
     """Variables of your own for the template: `variables = { team = "data", tools = ["git", "dvc"] }`."""
 

@@ -13,7 +13,7 @@ _LARGEST = 1_000_000
 
 def own_instructions(section: InstructionsSection, folder: Path, origin: str) -> tuple[InstructionPart, ...]:
     """The file's, then the text's; SettingsError if the file cannot be read. `folder` has the settings, `origin` is
-    what they are called: `settings.toml`."""
+    what they are called: `config.toml`."""
     parts: list[InstructionPart] = []
     if section.file:
         path = folder / Path(section.file).expanduser()

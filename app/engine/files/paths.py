@@ -1,6 +1,7 @@
 """Where files live: one place that knows, honouring XDG variables through platformdirs."""
 
 import os
+import sys
 from pathlib import Path
 
 import platformdirs
@@ -13,6 +14,11 @@ APP = "oi-tui"
 def config_dir() -> Path:
     """Settings and profiles (`$XDG_CONFIG_HOME/oi-tui`)."""
     return platformdirs.user_config_path(APP, appauthor=False)
+
+
+def admin_dir() -> Path:
+    """The administrator's settings and rules. No variable of the environment leads elsewhere."""
+    return Path("/Library/Application Support" if sys.platform == "darwin" else "/etc", APP)
 
 
 def data_dir() -> Path:

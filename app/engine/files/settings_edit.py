@@ -1,9 +1,9 @@
 """Changes of one setting in the text of a settings file. Comments, order and everything else stay as they are.
 
-Only `oi-tui config` imports this module: nothing else needs tomlkit.
+Nothing else needs tomlkit, so this is imported where something is changed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tomlkit
@@ -11,12 +11,7 @@ from tomlkit.items import InlineTable
 
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
-
-KeyPath = tuple[str, ...]
-"""The parts of a key, section first."""
-
-_LONGEST_STATEMENT = 500
-"""Lines of one value; no line numbers are looked for behind a longer one."""
+from oi_tui.app.engine.files.settings_lines import KeyPath
 
 
 def key_path(key: str) -> KeyPath:
@@ -102,33 +97,3 @@ def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
     """A table that is there and empty says as much as one that is not."""
     inner = ((key, _without_empty(value) if isinstance(value, dict) else value) for key, value in table.items())
     return {key: value for key, value in inner if value != {}}
-
-
-def setting_lines(text: str) -> dict[KeyPath, int]:
-    """The line on which each key is set, from 1 on, for a text that is valid."""
-    found: dict[KeyPath, int] = {}
-    above: KeyPath = ()
-    statement: list[str] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        statement.append(line)
-        try:
-            table = decode_toml("\n".join(statement))
-        except ValueError:
-            if len(statement) > _LONGEST_STATEMENT:
-                break
-            continue
-        first = number - len(statement) + 1
-        paths = list(_paths(table))
-        if statement[0].lstrip().startswith("[") and paths:
-            above = max(paths, key=len)
-            paths = [path[len(above) :] for path in paths if len(path) > len(above)]
-        found.update({(*above, *path): first for path in paths})
-        statement = []
-    return found
-
-
-def _paths(table: dict[str, Any]) -> Iterator[KeyPath]:
-    for key, value in table.items():
-        yield (key,)
-        if isinstance(value, dict):
-            yield from ((key, *path) for path in _paths(value))

@@ -1,22 +1,28 @@
 """Settings from files, environment and flags, each over the one before; errors name file and key.
 
-defaults < settings.toml < profiles/NAME.toml < environment (OI_TUI_MODEL, ...) < flags
+defaults < administrator < config.toml < profiles/NAME.toml < environment (OI_TUI_MODEL, ...) < flags
+
+Of the keys in `modes.STRICTER`, nothing is milder than what the administrator says. What a trusted project says can
+only be stricter, too, and is applied where the folder is known (`frontend/workplace.py`).
 """
 
 import difflib
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.modes import requested_mode
+from oi_tui.app.engine.core.modes import OF_APPROVAL, STRICTER, requested_mode, strictest, with_limits
 from oi_tui.app.engine.core.settings import PolicySection, Settings, SettingsSection
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file
+from oi_tui.app.engine.files.paths import admin_dir
 
 ENVIRONMENT: Mapping[str, tuple[str, str]] = {
     "OI_TUI_MODEL": ("model", "name"),
@@ -31,8 +37,11 @@ ENVIRONMENT: Mapping[str, tuple[str, str]] = {
 }
 """Variables that set something, and what."""
 
-SETTINGS = "settings.toml"
-"""The person's file, in the folder of the configuration."""
+SETTINGS = "config.toml"
+"""The person's file, in the folder of the configuration; the administrator's, in theirs."""
+
+OLD_SETTINGS = "settings.toml"
+"""What it was called before."""
 
 PROFILES = "profiles"
 """Folder of the profiles, beside the settings."""
@@ -46,37 +55,123 @@ _OFF = ("0", "false", "no", "off")
 Layer = Mapping[str, Mapping[str, Any]]
 
 
+LayerKind = Literal["administrator", "person", "profile", "environment", "flags"]
+
+
+class SettingsLayer(NamedTuple):
+    """What one file, the environment or the command line says."""
+
+    kind: LayerKind
+    origin: str
+    """The file, or what it is called in a message."""
+    values: Layer
+    text: str = ""
+    """Of a file."""
+
+    def says(self, key: str) -> bool:
+        """Whether it sets `section.key`."""
+        section, _, name = key.partition(".")
+        return name in self.values.get(section, {})
+
+
 class LoadedSettings(NamedTuple):
-    """Settings, and which of them somebody said: the others are defaults."""
+    """Settings, and which layer said them: what none said is a default."""
 
     settings: Settings
-    origins: Mapping[str, str]
-    """By `section.key`: a file, a variable of the environment, or "" for a flag."""
+    layers: tuple[SettingsLayer, ...] = ()
+    """Each over the one before."""
+    held: tuple[str, ...] = ()
+    """Each `section.key` whose value the administrator made stricter than what the layers above say."""
+
+    @property
+    def origins(self) -> dict[str, SettingsLayer]:
+        """By `section.key`: the uppermost layer that sets it."""
+        return {
+            f"{section}.{key}": layer
+            for layer in self.layers
+            for section in layer.values
+            for key in layer.values[section]
+        }
 
 
 def load_layers(
-    folder: Path, *, environ: Mapping[str, str], flags: Layer | None = None, profile: str | None = None
+    folder: Path,
+    *,
+    environ: Mapping[str, str],
+    flags: Layer | None = None,
+    profile: str | None = None,
+    admin: Path | None = None,
 ) -> LoadedSettings:
-    """All layers as one value, with the warnings; SettingsError if one of them is wrong."""
-    layers: list[tuple[Layer, str]] = [_file(folder / SETTINGS, required=False)]
-    if profile is not None:
-        layers.append(_file(_profile_path(folder, profile), required=True))
-    layers.append(_environment(environ))
-    layers.append((flags or {}, "the command line"))
+    """All layers as one value; SettingsError if one of them is wrong. `admin` is the administrator's file."""
+    layers = [
+        _admin_layer(admin or admin_dir() / SETTINGS),
+        _file("person", settings_path(folder), required=False),
+        *([_file("profile", _profile_path(folder, profile), required=True)] if profile is not None else []),
+        _environment(environ),
+        SettingsLayer("flags", "the command line", flags or {}),
+    ]
     merged: dict[str, dict[str, Any]] = {}
-    origins: dict[str, str] = {}
     settings = Settings()
-    for layer, origin in layers:
-        for section, values in layer.items():
+    limits: dict[str, Any] = {}
+    for layer in layers:
+        for section, values in layer.values.items():
             if not isinstance(values, Mapping):
-                raise SettingsError(f"{origin}: {section!r} must be a table.", hint=_section_hint(section))
+                raise SettingsError(f"{layer.origin}: {section!r} must be a table.", hint=_section_hint(section))
             merged.setdefault(section, {}).update(values)
-            origins.update({f"{section}.{key}": origin for key in values})
-        settings = check_settings(merged, origin)  # after each layer, so that the error names the right one
+        settings = check_settings(merged, layer.origin, layer.text)  # of each, so that the error names the right one
+        if layer.kind == "administrator":
+            limits = _limits_of(layer, settings)
     if "approve" not in merged.get("loop", {}) and (meant := _approval(settings.policy)) is not None:
         loop = msgspec.structs.replace(settings.loop, approve=meant)
         settings = msgspec.structs.replace(settings, loop=loop)
-    return LoadedSettings(settings, origins)
+    held = with_limits(settings, limits) if limits else settings
+    changed = tuple(key for key in limits if _value_of(held, key) != _value_of(settings, key))
+    return LoadedSettings(held, tuple(layers), changed)
+
+
+def _admin_layer(path: Path) -> SettingsLayer:
+    text = read_owned_file(path, "administrator's file", "Nothing is run until it can be relied on.", owner=0) or ""
+    return SettingsLayer("administrator", str(path), read_toml(text, path), text)
+
+
+def _limits_of(layer: SettingsLayer, settings: Settings) -> dict[str, Any]:
+    """`settings` are what the layer comes to by itself. The approval it asks for is a mode, too: a session that is open
+    can change the one, and not the other."""
+    limits = {key: _value_of(settings, key) for key in STRICTER if layer.says(key)}
+    if any(layer.says(f"policy.{key}") for key in ("mode", "auto_run", "safe_mode")):
+        limits["policy.mode"] = requested_mode(settings.policy)
+    if layer.says("loop.approve"):
+        mode = limits.get("policy.mode", "bypassPermissions")
+        limits["policy.mode"] = strictest(mode, OF_APPROVAL[settings.loop.approve])
+    return limits
+
+
+def _value_of(settings: Settings, key: str) -> Any:
+    section, _, name = key.partition(".")
+    return getattr(getattr(settings, section), name)
+
+
+def settings_path(folder: Path) -> Path:
+    """The person's file, by the name it has; the new one if there is none."""
+    new, old = folder / SETTINGS, folder / OLD_SETTINGS
+    return old if not os.path.lexists(new) and os.path.lexists(old) else new
+
+
+def take_over_settings(folder: Path) -> str:
+    """Give the person's file the name that it has now, once; what to tell them, "" for nothing."""
+    new, old = folder / SETTINGS, folder / OLD_SETTINGS
+    if not os.path.lexists(old):
+        return ""
+    try:
+        with file_lock(new):  # no other start, and no `oi-tui config set`, meanwhile
+            if os.path.lexists(new):
+                return f"{new} is used, and {old} is not: move what you need of it, and delete it."
+            os.rename(old, new)
+    except FileNotFoundError:
+        return ""  # another start did it
+    except OSError as error:
+        return f"{old} is used, but could not be renamed to {SETTINGS}: {error.strerror}."
+    return f"Your settings are in {SETTINGS} now: {old} was renamed."
 
 
 _UNASKED = ("auto", "unlessDestructive", "bypassPermissions")
@@ -100,11 +195,11 @@ def profile_names(folder: Path) -> list[str]:
     return sorted(file.stem for file in (folder / PROFILES).glob("*.toml") if is_profile_name(file.stem))
 
 
-def read_profile(folder: Path, name: str) -> dict[str, dict[str, Any]]:
+def read_profile(folder: Path, name: str) -> dict[str, Mapping[str, Any]]:
     """What a profile says, section by section; SettingsError if there is none, or it is wrong."""
-    says, origin = _file(_profile_path(folder, name), required=True)
-    check_settings(says, origin)
-    return says
+    layer = _file("profile", _profile_path(folder, name), required=True)
+    check_settings(layer.values, layer.origin, layer.text)
+    return dict(layer.values)
 
 
 def _profile_path(folder: Path, profile: str) -> Path:
@@ -118,20 +213,30 @@ def _profile_path(folder: Path, profile: str) -> Path:
     return path
 
 
-def _file(path: Path, *, required: bool) -> tuple[dict[str, Any], str]:
+def _file(kind: LayerKind, path: Path, *, required: bool) -> SettingsLayer:
     try:
-        return decode_toml(read_given_file(path, LARGEST_SETTINGS).decode()), str(path)
+        text = read_given_file(path, LARGEST_SETTINGS).decode()
     except UnusableFile as error:
         if not isinstance(error.__cause__, FileNotFoundError):
             raise SettingsError(f"{path} {error}.") from error
         if not required:
-            return {}, str(path)
+            return SettingsLayer(kind, str(path), {})
         raise SettingsError(f"There is no file {path}.") from None
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path} is not UTF-8.") from error
+    return SettingsLayer(kind, str(path), read_toml(text, path), text)
+
+
+def read_toml(text: str, path: Path) -> dict[str, Any]:
+    """The tables of a settings file; SettingsError if it is no TOML."""
+    try:
+        return decode_toml(text)
     except ValueError as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
+        mend = "To mend it: oi-tui config edit" if path.name == SETTINGS and path.parent != admin_dir() else ""
+        raise SettingsError(f"{path} is not valid TOML: {error}.", hint=mend) from error
 
 
-def _environment(environ: Mapping[str, str]) -> tuple[dict[str, dict[str, Any]], str]:
+def _environment(environ: Mapping[str, str]) -> SettingsLayer:
     layer: dict[str, dict[str, Any]] = {}
     names: list[str] = []
     for variable, (section, key) in ENVIRONMENT.items():
@@ -140,15 +245,28 @@ def _environment(environ: Mapping[str, str]) -> tuple[dict[str, dict[str, Any]],
             names.append(variable)
     if offline := layer.get("network"):
         offline["offline"] = environ["OI_TUI_OFFLINE"].lower() not in _OFF  # in doubt it is
-    return layer, f"the environment ({', '.join(names)})"
+    return SettingsLayer("environment", f"the environment ({', '.join(names)})", layer)
 
 
-def check_settings(values: Mapping[str, Any], origin: str) -> Settings:
-    """What a table comes to by itself, over the defaults; SettingsError, which begins with `origin`, if it is wrong."""
+def check_settings(values: Mapping[str, Any], origin: str, text: str = "") -> Settings:
+    """What a table comes to by itself, over the defaults; SettingsError, which begins with `origin`, if it is wrong.
+    With the `text` of the file, it names the line."""
     try:
         return msgspec.convert(values, Settings)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{origin}: {_plain(str(error))}", hint=_nearest(str(error))) from error
+        where = f"{origin}{_line(str(error), text)}"
+        raise SettingsError(f"{where}: {_plain(str(error))}", hint=_nearest(str(error))) from error
+
+
+def _line(message: str, text: str) -> str:
+    """Where a mistake is, as `:7`; "" if that cannot be found."""
+    from oi_tui.app.engine.files.settings_lines import setting_line, setting_lines  # after a mistake only
+
+    path = tuple(re.findall(r"[\w-]+", message.partition(" - at `$")[2]))
+    unknown = re.search(r"unknown field `(.+?)`", message)
+    lines = setting_lines(text) if text else {}
+    line = setting_line(lines, (*path, unknown[1]) if unknown else path)
+    return f":{line}" if line is not None else ""
 
 
 def _plain(message: str) -> str:

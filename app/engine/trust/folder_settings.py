@@ -14,9 +14,8 @@ import msgspec
 
 from oi_tui.app.engine.core.encoding import decode_toml, text_digest
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.modes import strictest
+from oi_tui.app.engine.core.modes import strictest, with_limits
 from oi_tui.app.engine.core.settings import Settings, SettingsSection
-from oi_tui.app.engine.core.values import ApprovalMode, SandboxMode
 from oi_tui.app.engine.files.owned_file import read_owned_file
 
 PROJECT = ".oi"
@@ -25,8 +24,6 @@ PROJECT = ".oi"
 RULES = "permissions.toml"
 CONFIG = "config.toml"
 
-_APPROVALS: tuple[ApprovalMode, ...] = ("never", "ask", "auto")
-_MODES: tuple[SandboxMode, ...] = ("read-only", "workspace-write", "danger-full-access")
 _HINT = "Nothing is run until its settings can be relied on."
 
 
@@ -107,26 +104,7 @@ def _possible() -> str:
 
 def apply_folder_settings(settings: Settings, wishes: FolderSettings) -> Settings:
     """The settings with the wishes, of each two the stricter."""
-    replace = msgspec.structs.replace
-    loop, sandbox, policy = settings.loop, settings.sandbox, settings.policy
-    return replace(
-        settings,
-        loop=replace(
-            loop,
-            approve=min(loop.approve, wishes.loop.approve or "auto", key=_APPROVALS.index),
-            max_steps=min(loop.max_steps, wishes.loop.max_steps or loop.max_steps),
-            output_to_model=min(loop.output_to_model, wishes.loop.output_to_model or loop.output_to_model),
-        ),
-        sandbox=replace(
-            sandbox,
-            mode=stricter_sandbox(sandbox.mode, wishes.sandbox.mode or sandbox.mode),
-            network="none" if settings.network.offline else wishes.sandbox.network or sandbox.network,
-        ),
-        policy=replace(
-            policy,
-            mode=strictest(wished, policy.mode or wished) if (wished := wishes.policy.mode) else policy.mode,
-        ),
-    )
+    return with_limits(settings, dict(wishes.items()))
 
 
 def untrusted_settings(settings: Settings) -> Settings:
@@ -139,8 +117,3 @@ def untrusted_settings(settings: Settings) -> Settings:
         sandbox=replace(sandbox, mode="read-only", network="none", writable=()),
         policy=replace(policy, mode=strictest(policy.mode or "default", "default")),
     )
-
-
-def stricter_sandbox(first: SandboxMode, second: SandboxMode) -> SandboxMode:
-    """The stricter of the two."""
-    return min(first, second, key=_MODES.index)

@@ -61,9 +61,9 @@ class Refusals:
         for name, refusal in self._known.items():
             match refusal.why:
                 case "not on the list":
-                    return f"To allow it, add “{_host_text(name)}” to sandbox.hosts in settings.toml."
+                    return f"To allow it, add “{_host_text(name)}” to sandbox.hosts in config.toml."
                 case "leads to an address that is not public":
-                    return "To allow it, add that address (like 192.168.1.5:8080) to sandbox.hosts in settings.toml."
+                    return "To allow it, add that address (like 192.168.1.5:8080) to sandbox.hosts in config.toml."
                 case "no host":
                     continue
         return ""

@@ -1,0 +1,122 @@
+"""Changes of the person's own settings file, by a command or on a screen.
+
+Only what is valid is written; comments, order and everything else of the file stay.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from oi_tui.app.effective_settings import holds_secret
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.owned_file import file_lock, replace_owned_file
+from oi_tui.app.engine.files.paths import config_dir, private_dir
+from oi_tui.app.engine.files.settings_edit import key_text, with_setting, without_setting
+from oi_tui.app.engine.files.settings_file import (
+    ENVIRONMENT,
+    LARGEST_SETTINGS,
+    check_settings,
+    read_toml,
+    settings_path,
+    take_over_settings,
+)
+from oi_tui.app.engine.files.settings_lines import KeyPath
+
+
+class WrittenSetting(NamedTuple):
+    """What was written, and what to know of it."""
+
+    file: Path
+    value: Any
+    remarks: tuple[str, ...] = ()
+
+
+def set_setting(path: KeyPath, readings: Iterable[Any]) -> WrittenSetting:
+    """Write the first of these values that the key takes; SettingsError, and nothing is written, if it takes none."""
+    with own_file() as (file, text):
+        new, value = _first_valid(text, path, readings, file)
+        if path[0] == "keys":
+            _require_keys(path[1], read_toml(new, file)["keys"])
+        write_own_file(file, new)
+    remarks: list[str] = []
+    if variable := overriding_variable(path):
+        remarks.append(f"{variable} is set, and is used instead.")
+    if holds_secret(path, value):
+        remarks.append(f"{key_text(path)} may be a secret. '$NAME' takes a header from the environment.")
+    return WrittenSetting(file, value, tuple(remarks))
+
+
+def unset_setting(path: KeyPath) -> WrittenSetting | None:
+    """Remove a key; None if the file does not set it. The remark is what is still wrong: a key that is wrong can be
+    removed from a file with others that are."""
+    with own_file() as (file, text):
+        new = without_setting(text, path)
+        if new is None:
+            return None
+        write_own_file(file, new)
+    try:
+        check_settings(read_toml(new, file), str(file), new)
+    except SettingsError as error:
+        return WrittenSetting(file, None, (f"Still wrong: {error.title} {error.hint}".rstrip(),))
+    return WrittenSetting(file, None)
+
+
+def overriding_variable(path: KeyPath) -> str:
+    """The variable of the environment that is used instead of what the file says; "" if there is none."""
+    variables = (variable for variable, key in ENVIRONMENT.items() if key == path[:2])
+    return next((variable for variable in variables if os.environ.get(variable)), "")
+
+
+@contextmanager
+def own_file(*, broken: bool = False) -> Iterator[tuple[Path, str]]:
+    """The file and its text, while nobody else changes it by this program; SettingsError if it is no valid TOML, unless
+    that may be mended (`broken`)."""
+    folder = private_dir(config_dir())
+    take_over_settings(folder)
+    file = settings_path(folder)
+    with file_lock(file):
+        try:
+            text = read_given_file(file, LARGEST_SETTINGS).decode()
+        except UnusableFile as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise SettingsError(f"{file} {error}.") from error
+            text = ""
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"{file} is not UTF-8.") from error
+        if not broken:
+            read_toml(text, file)
+        yield file, text
+
+
+def write_own_file(file: Path, text: str) -> None:
+    """A link stays one: its target is replaced."""
+    replace_owned_file(file.resolve(), text)
+
+
+def _first_valid(text: str, path: KeyPath, readings: Iterable[Any], file: Path) -> tuple[str, Any]:
+    """The text of the file with the first reading that the settings take; SettingsError if none is."""
+    if len(path) < 2:
+        raise SettingsError(f"{path[0]} is a table.", hint=f"Set one of its keys: {path[0]}.KEY.")
+    wrong: SettingsError | None = None
+    for value in readings:
+        new = with_setting(text, path, value)
+        try:
+            check_settings(read_toml(new, file), "")
+        except SettingsError as error:
+            wrong = wrong or error
+        else:
+            return new, value
+    assert wrong is not None, "there is always a reading"
+    raise SettingsError(wrong.title.removeprefix(": "), hint=f"{wrong.hint} Nothing was changed.".strip())
+
+
+def _require_keys(name: str, wished: dict[str, str]) -> None:
+    """SettingsError if these keys cannot be bound to what has this id."""
+    from oi_tui.app.screens.key_check import check_keys  # every widget that has keys
+
+    for fault in check_keys(wished).faults:
+        if fault.startswith(f"{name}: "):
+            raise SettingsError(f"keys.{fault}.", hint="Nothing was changed.")
