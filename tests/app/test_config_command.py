@@ -145,7 +145,7 @@ def test_C1_a_broken_file_is_named_and_stays_and_a_wrong_key_can_be_removed(run:
     assert run("get", "loop.max_steps").stdout == "5\n"
 
 
-def test_C6_a_file_by_its_old_name_is_taken_over_once_and_that_is_told(run: Run, file: Path) -> None:
+def test_C7_a_file_by_its_old_name_is_taken_over_once_and_that_is_told(run: Run, file: Path) -> None:
     old = file.with_name("settings.toml")
     file.rename(old)
     result = run("get", "model.name")
@@ -264,7 +264,7 @@ def admin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_C5_C2_what_the_administrator_says_is_a_default_or_a_limit_and_is_named(
+def test_C6_C2_what_the_administrator_says_is_a_default_or_a_limit_and_is_named(
     run: Run, file: Path, admin: Path
 ) -> None:
     run("set", "sandbox.network", "full")

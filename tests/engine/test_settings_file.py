@@ -104,7 +104,7 @@ def write_admin(folder: Path, text: str) -> Path:
         ("[loop]\nmax_steps = 5", "[loop]\nmax_steps = 3", {"loop.max_steps": 3}),
     ],
 )
-def test_C5_an_administrators_value_is_a_default_and_one_that_protects_is_a_limit(
+def test_C6_an_administrators_value_is_a_default_and_one_that_protects_is_a_limit(
     tmp_path: Path, admins: str, own: str, holds: dict[str, object]
 ) -> None:
     admin = write_admin(tmp_path, admins)
@@ -114,7 +114,7 @@ def test_C5_an_administrators_value_is_a_default_and_one_that_protects_is_a_limi
     assert found == holds
 
 
-def test_C5_an_administrators_file_that_others_can_write_or_that_is_wrong_stops_the_start(tmp_path: Path) -> None:
+def test_C6_an_administrators_file_that_others_can_write_or_that_is_wrong_stops_the_start(tmp_path: Path) -> None:
     admin = write_admin(tmp_path, "[sandbox]\nmode = 'read-only'\n")
     for mode in (0o666, 0o664):
         admin.chmod(mode)
@@ -147,7 +147,7 @@ print(load_layers(folder, environ={}).settings.loop.max_steps)
 """
 
 
-def test_C6_a_file_by_its_old_name_that_cannot_be_renamed_is_read(nobody: Nobody) -> None:
+def test_C7_a_file_by_its_old_name_that_cannot_be_renamed_is_read(nobody: Nobody) -> None:
     told, steps = nobody(READ_ONLY).strip().split("\n")
     assert "could not be renamed to config.toml: Permission denied" in told
     assert steps == "3"
