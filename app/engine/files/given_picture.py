@@ -63,9 +63,7 @@ def read_picture(data: bytes) -> GivenPicture | None:
                 raise UnreadablePicture(f"has {width:,}×{height:,} pixels, too many to read")
             opened.draft("RGB" if mode == "RGB" else None, (LONGEST_SIDE, LONGEST_SIDE))  # a JPEG is read small
             pixels = ImageOps.exif_transpose(opened)
-            sent = _eight_bits(pixels)
-            sent.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-            return GivenPicture(*_encode(sent, photo=form in ("JPEG", "MPO")), form, width, height, mode)
+            return GivenPicture(*encode_scaled(pixels, photo=form in ("JPEG", "MPO")), form, width, height, mode)
     except UnidentifiedImageError:
         return None
     except UnreadablePicture:
@@ -74,6 +72,13 @@ def read_picture(data: bytes) -> GivenPicture | None:
         raise UnreadablePicture("has too many pixels to read") from error
     except Exception as error:  # decoders raise whatever a damaged file leads them to
         raise UnreadablePicture("is damaged") from error
+
+
+def encode_scaled(pixels: "Image", *, photo: bool) -> tuple[str, bytes]:
+    """Type and content of a picture as it is sent. OSError or ValueError for pixels that are not all there."""
+    sent = _eight_bits(pixels)
+    sent.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    return _encode(sent, photo=photo)
 
 
 def _eight_bits(pixels: "Image") -> "Image":

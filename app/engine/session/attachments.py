@@ -3,8 +3,9 @@
 import asyncio
 import base64
 import binascii
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,8 +33,22 @@ from oi_tui.app.engine.text.words import quantity, size_in_words
 
 MOST_PAGES = 40
 MOST_CHARACTERS = 16_000
+MOST_PICTURES = 10
+"""Of pages without text, of all PDFs of a prompt."""
 FEW_CHARACTERS = 2_000
 """Of the text of a PDF; few for a model on this machine, which has less room."""
+
+
+class PdfRoom(NamedTuple):
+    """How much of a PDF is sent."""
+
+    characters: int
+    pictures: int
+    """Of pages without text, of all files together."""
+
+    def beside(self, told: Iterable["Attachment"]) -> "PdfRoom":
+        """What is left beside these."""
+        return self._replace(pictures=max(0, self.pictures - sum(len(one.pages) for one in told)))
 
 
 class Attachment(NamedTuple):
@@ -43,51 +58,79 @@ class Attachment(NamedTuple):
     """For `UserBlock.files`."""
     words: str
     """What the model reads of it."""
+    pages: tuple[str, ...] = ()
+    """Pictures of its pages, for `UserBlock.files`."""
 
+
+Sees = Callable[[], Awaitable[bool]]
+"""Whether the model can see pictures."""
+
+_PAGE = re.compile(r"(?s)(.*) \(page (\d+)\)")
 
 FRESH = "(The kernels are fresh: variables and imports of the code above are gone unless you run it again.)"
 """What the model reads with the first prompt of a resumed session."""
 
 
 async def read_prompt(
-    prompt: Submit, folder: Path, kernels: KernelSource, *, named: bool, fresh: bool = False
+    prompt: Submit, folder: Path, kernels: KernelSource, *, named: bool, sees: Sees | None = None, fresh: bool = False
 ) -> TurnStarted:
     """The prompt with its files and what the model reads of them. KernelError if one on a server is missing.
 
-    A file that is only `named`, not given with `@`, is read only for a model on this machine. `fresh`: the variables of
-    earlier code are gone.
+    A file that is only `named`, not given with `@`, is read only for a model on this machine. A model that `sees` gets
+    pictures of scanned pages: it is asked where there may be some. `fresh`: the variables of earlier code are gone.
     """
     files = prompt.files
     if named:
         files = tuple(dict.fromkeys(files + await asyncio.to_thread(named_files, prompt.text, folder)))
-    room = FEW_CHARACTERS if named else MOST_CHARACTERS
+    room = PdfRoom(
+        FEW_CHARACTERS if named else MOST_CHARACTERS,
+        MOST_PICTURES if sees and _names_pdf(prompt) and await sees() else 0,
+    )
     told = await asyncio.to_thread(_attach_local, files, folder, room)
-    told += await attach_remote(remote_files(prompt.text), kernels, room)
+    told += await attach_remote(remote_files(prompt.text), kernels, room.beside(told))
     parts = [one.words for one in told] + ([FRESH] if fresh else [])
     context = "\n\n".join(part for part in parts if part)
-    return TurnStarted(block_id=new_id(), text=prompt.text, files=tuple(one.entry for one in told), context=context)
+    entries = tuple(entry for one in told for entry in (one.entry, *one.pages))
+    return TurnStarted(block_id=new_id(), text=prompt.text, files=entries, context=context)
 
 
-async def attach_remote(paths: Iterable[str], kernels: KernelSource, room: int) -> list[Attachment]:
-    """The files, with the content of pictures, `room` characters of a PDF. KernelError if one is missing."""
+async def attach_remote(paths: Iterable[str], kernels: KernelSource, room: PdfRoom) -> list[Attachment]:
+    """The files, with the content of pictures, and of a PDF what there is room for. KernelError if one is missing."""
     told: list[Attachment] = []
     for path in paths:
         file = await kernels.read_file(path)
         where = f"{path.strip('/')} on {file.host}, where code runs"
         if looks_like_pdf(file.data):
-            told.append(await asyncio.to_thread(_attach_pdf, f"remote:{path}", where, file.data, room))
+            told.append(await asyncio.to_thread(_attach_pdf, f"remote:{path}", where, file.data, room.beside(told)))
             continue
         picture: Attachment | None = await asyncio.to_thread(_attach_picture, f"remote:{path}", where, file.data)
         told.append(picture or Attachment(f"remote:{path}", excerpt_of(where, file.data, len(file.data))))
     return told
 
 
-def _attach_local(files: Iterable[str], folder: Path, room: int) -> list[Attachment]:
-    """In the order of the prompt; a file of a server is read anew."""
+def pages_in_words(names: Iterable[str]) -> Iterator[str]:
+    """A sentence for each PDF with pages among the pictures of these names."""
+    numbers: dict[str, list[str]] = {}
+    for name in names:
+        if page := _PAGE.fullmatch(name):
+            numbers.setdefault(page[1], []).append(page[2])
+    for pdf, pages in numbers.items():
+        what = f"page {pages[0]} has" if len(pages) == 1 else f"pages {', '.join(pages)} have"
+        yield f"{pdf}: {what} no text and went as {'a picture' if len(pages) == 1 else 'pictures'}."
+
+
+def _names_pdf(prompt: Submit) -> bool:
+    """Whether there may be one among the files of a prompt."""
+    return any(".pdf" in words.lower() for words in (prompt.text, *prompt.files) if not words.startswith("data:"))
+
+
+def _attach_local(files: Sequence[str], folder: Path, room: PdfRoom) -> list[Attachment]:
+    """In the order of the prompt; a file of a server, or the pages of a PDF, are read anew."""
     told: list[Attachment] = []
     for entry in files:
         file = attached_file(entry)
-        if file.name.startswith("remote:"):
+        page = _PAGE.fullmatch(file.name)
+        if file.name.startswith("remote:") or (page is not None and page[1] in files):
             continue
         if len(told) >= MOST_FILES:
             told.append(Attachment(file.name, ""))
@@ -95,7 +138,8 @@ def _attach_local(files: Iterable[str], folder: Path, room: int) -> list[Attachm
             told.append(_attach_content(file.name, file.picture))
         else:
             told.append(
-                _attach_path(entry, given_path(entry, folder), room) or Attachment(entry, excerpts([entry], folder))
+                _attach_path(entry, given_path(entry, folder), room.beside(told))
+                or Attachment(entry, excerpts([entry], folder))
             )
     return told
 
@@ -110,7 +154,7 @@ def _attach_content(name: str, url: str) -> Attachment:
     return _attach_picture(name, words, data) or Attachment(name or "picture", f"{words} (cannot be read)")
 
 
-def _attach_path(name: str, path: Path, room: int) -> Attachment | None:
+def _attach_path(name: str, path: Path, room: PdfRoom) -> Attachment | None:
     """A picture or a PDF, None for every other file."""
     what = "picture"
     try:
@@ -127,21 +171,25 @@ def _attach_path(name: str, path: Path, room: int) -> Attachment | None:
         return Attachment(name, f"{name} (a {what} that {why})")
 
 
-def _attach_pdf(name: str, words: str, data: bytes, room: int) -> Attachment:
-    """The text of the first pages, each under its number."""
-    found: PdfText = read_pdf(data, pages=MOST_PAGES, characters=room)
+def _attach_pdf(name: str, words: str, data: bytes, room: PdfRoom) -> Attachment:
+    """The text of the first pages, each under its number, and pictures of those that have none."""
+    found: PdfText = read_pdf(data, pages=MOST_PAGES, characters=room.characters, pictures=room.pictures)
     facts = ", ".join(["PDF", *([quantity(found.pages, "page")] if found.pages else []), size_in_words(len(data))])
     told = [f"{words} ({facts}){f'; it {found.why}' if found.why else ''}"]
     texts = [f"[page {number}]\n{text.strip()}" for number, text in enumerate(found.texts, 1) if text.strip()]
     if texts:
         told[0] += f", its text ({UNTRUSTED}):"
-    elif found.texts:
+    elif found.texts and not found.pictures:
         told.append("[no text: the pages may be scanned]")
-    if found.texts and sum(map(len, found.texts)) >= room:
+    if found.pictures:
+        numbers = ", ".join(str(one.number) for one in found.pictures)
+        texts.append(f"[no text, attached as pictures in this order: page {numbers}]")
+    if found.texts and sum(map(len, found.texts)) >= room.characters:
         texts.append(f"[cut here; page {len(found.texts)} of {found.pages}]")
     elif len(found.texts) < found.pages:
         texts.append(f"[the first {quantity(len(found.texts), 'page')} of {found.pages}]")
-    return Attachment(name, "\n".join(told + texts))
+    pages = tuple(attach_picture(f"{name} (page {one.number})", one.mime, one.data) for one in found.pictures)
+    return Attachment(name, "\n".join(told + texts), pages)
 
 
 def _attach_picture(name: str, words: str, data: bytes, fact: str = "") -> Attachment | None:

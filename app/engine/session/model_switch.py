@@ -11,10 +11,12 @@ from msgspec.structs import replace
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model, retry_now
 from oi_tui.app.engine.core.errors import ModelError, OiTuiError
+from oi_tui.app.engine.core.events import TurnStarted
 from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound, Reply
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.session.attachments import pages_in_words
 from oi_tui.app.engine.session.fallback_model import FallbackModel
 from oi_tui.app.engine.session.recent_models import (
     TYPED,
@@ -219,13 +221,20 @@ class ModelSwitch:
         while self._opening is not None and not self._opening.done():
             await asyncio.wait([self._opening])
 
-    async def tell_unseen(self, files: Sequence[str]) -> None:
-        """Say so if there are pictures among the files of a prompt and the model cannot see them."""
-        if any(attached_file(written).picture for written in files):
-            await self.wait_until_open()
-            if (model := self._session.choices.model) is not None and not model.takes_images:
-                told = f"{model.name} cannot see pictures: it gets their names and sizes."
-                self._session.notice("info", told, "/model chooses another model.")
+    async def sees(self) -> bool:
+        """Whether the model can see pictures, once it is open; True without one: another may be chosen."""
+        await self.wait_until_open()
+        return (model := self._session.choices.model) is None or model.takes_images
+
+    async def tell_pictures(self, asked: TurnStarted) -> TurnStarted:
+        """The prompt, after saying what goes as pictures that was none, or that the model cannot see those it has."""
+        pictures = [file for file in map(attached_file, asked.files) if file.picture]
+        if pictures and not await self.sees():
+            told = f"{self._session.transcript.model} cannot see pictures: it gets their names and sizes."
+            self._session.notice("info", told, "/model chooses another model.")
+        for told in pages_in_words(file.name for file in pictures):
+            self._session.notice("info", told)
+        return asked
 
     def use(self, verb: UseModel, *, remember: bool = True) -> asyncio.Task[str]:
         """Open another model; one that is still being opened is given up. With `remember` a person chose it, and it may

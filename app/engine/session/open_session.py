@@ -377,9 +377,9 @@ class OpenSession:
     async def _read(self, job: Submit) -> TurnStarted:
         """The prompt with its files and what the model reads of them."""
         fresh, folder = self.has_run_code and not self.kernels.started_kernels(), Path(self._services.setup.cwd)
-        asked = await read_prompt(job, folder, self.kernels, named=self.chooser.is_embedded, fresh=fresh)
-        await self.chooser.tell_unseen(asked.files)
-        return asked
+        named, sees = self.chooser.is_embedded, self.chooser.sees
+        asked = await read_prompt(job, folder, self.kernels, named=named, sees=sees, fresh=fresh)
+        return await self.chooser.tell_pictures(asked)
 
     async def _take_steers(self) -> list[TurnStarted]:
         try:
