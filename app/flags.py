@@ -76,7 +76,9 @@ class Flags(NamedTuple):
         for flag, (section, key) in SETTING_OF_FLAG.items():
             if (value := getattr(self, flag)) is not None and value is not False:
                 given.setdefault(section, {})[key] = "auto" if flag == "yes" else value
-        loaded = load_layers(config_dir(), environ=os.environ, flags=given, profile=self.profile)
+        loaded = load_layers(
+            config_dir(), environ=os.environ, flags=given, profile=self.profile, cwd=self.cwd or Path()
+        )
         if loaded.settings.model.api_base and not loaded.settings.model.name:
             raise SettingsError("--api-base needs a model.", hint="Name it with -m NAME.")
         return loaded._replace(settings=without_network(loaded.settings))
@@ -93,7 +95,7 @@ class Flags(NamedTuple):
             settings=loaded.settings,
             cwd=str(cwd),
             api_key=key,
-            profile=self.profile or "",
+            profile=loaded.profile,
             can_ask=can_ask,
             verbose=self.verbose,
         )

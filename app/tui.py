@@ -99,6 +99,7 @@ class OiTui(TypingOrder):
             outlives=outlives,
         )
         self.themes.chat = self.chat
+        self.chat.desk.profile = workplace.setup.profile if workplace is not None else ""
         self.chat._compositor = FrontCompositor()
         self.code_completer: Completer | None = None  # known when the screen is complete
         if prompt:

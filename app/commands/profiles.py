@@ -1,15 +1,57 @@
-"""The person's profiles: what each changes, and what of that a session can take while it is open."""
+"""Profiles: what each changes, and what of that a session can take while it is open."""
 
 import os
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
+from oi_tui.app.commands.strictness import Strictness, setting_of, strictness
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import AnyVerb, SetApproval, SetBudget, SetComplete, UseInstructions, UseModel
 from oi_tui.app.engine.files.own_instructions import own_instructions
 from oi_tui.app.engine.files.paths import config_dir
-from oi_tui.app.engine.files.settings_file import PROFILES, load_layers, profile_names, read_profile
+from oi_tui.app.engine.files.profile_files import ProfileFile, find_profile, profile_files
+from oi_tui.app.engine.files.settings_file import load_layers, read_profile
+
+
+class SettingChange(NamedTuple):
+    """A setting that is another with a profile."""
+
+    key: str
+    """`loop.approve`."""
+    before: Any
+    after: Any
+    strictness: Strictness
+    """Whether it protects the person more, or less."""
+
+    @property
+    def words(self) -> str:
+        """In one line, as the file has it."""
+        mark = {"stricter": "  ▲ stricter", "milder": "  ▼ milder", "": ""}[self.strictness]
+        before = f"  (now {_in_toml(self.before)})" if self.before not in (None, "", (), {}) else ""
+        return f"{self.key} = {_in_toml(self.after)}{before}{mark}"
+
+
+class ProfileRow(NamedTuple):
+    """A profile and what it does."""
+
+    file: ProfileFile
+    purpose: str
+    changes: tuple[SettingChange, ...] = ()
+    problem: str = ""
+    """What is wrong with it, "" if nothing is."""
+
+    @property
+    def origin(self) -> str:
+        """Whose it is, and whether one of ours has its name."""
+        return "shipped" if self.file.is_shipped else "yours, instead of ours" if self.file.replaces else "yours"
+
+    @property
+    def milder(self) -> tuple[SettingChange, ...]:
+        """What of it protects the person less."""
+        return tuple(change for change in self.changes if change.strictness == "milder")
 
 
 class ProfileChange(NamedTuple):
@@ -21,32 +63,80 @@ class ProfileChange(NamedTuple):
     later: bool = False
     """Whether something holds only from the next start with `--profile`."""
     failed: bool = False
+    milder: tuple[SettingChange, ...] = ()
+    """What of this session would protect the person less than now."""
+
+
+def profile_rows(now: Settings) -> list[ProfileRow]:
+    """All profiles, with what differs from the settings `now`. Reads their files."""
+    return [profile_row(file, now) for file in profile_files(config_dir())]
+
+
+def profile_row(file: ProfileFile, now: Settings) -> ProfileRow:
+    """The same of one."""
+    try:
+        read_profile(file.path)
+        settings = load_layers(config_dir(), environ=os.environ, profile=file.name).settings
+    except SettingsError as error:
+        return ProfileRow(file, file.purpose, problem=f"{error.title} {error.hint}".strip())
+    return ProfileRow(file, file.purpose, tuple(setting_changes(now, settings)))
+
+
+def setting_changes(now: Settings, then: Settings) -> Iterator[SettingChange]:
+    """What differs, but for the look and the keys of the screen, which no profile's choice is about."""
+    for section in now.__struct_fields__:
+        if section in ("screen", "profile", "keys"):
+            continue
+        before, after = getattr(now, section), getattr(then, section)
+        for key in before.__struct_fields__:
+            if (one := getattr(before, key)) != (other := getattr(after, key)):
+                name = f"{section}.{key}"
+                yield SettingChange(name, one, other, strictness(name, now, then))
 
 
 def profiles_in_words() -> dict[str, str]:
     """Each profile with what it changes, or what is wrong with it. Reads their files."""
-    return {name: _in_words(name) for name in profile_names(config_dir())}
+    return {file.name: _in_words(file) for file in profile_files(config_dir())}
 
 
-def profile_change(name: str) -> ProfileChange:
-    """What a session can take of this profile now. Reads its file; never raises."""
+def profile_change(name: str, now: Settings, before: str = "") -> ProfileChange:
+    """What a session with the settings `now` can take of this profile; `before` is the one in use: what that changed is
+    as the settings say. Reads files; never raises."""
     folder = config_dir()
-    if not name:
-        return ProfileChange(f"There are no profiles. A profile is a TOML file in {folder / PROFILES}.")
     try:
-        says = read_profile(folder, name)
+        says = _keys(find_profile(folder, name))
+        undone = _keys(find_profile(folder, before)) if before and before != name else set[str]()
         settings = load_layers(folder, environ=os.environ, profile=name).settings
-        before = load_layers(folder, environ=os.environ).settings
-        said = {f"{section}.{key}" for section, values in says.items() for key in values}
-        verbs = dict(_live_verbs(settings, said))
+        plain = load_layers(folder, environ=os.environ).settings
+        verbs = dict(_live_verbs(settings, says | undone))
     except SettingsError as error:
         return ProfileChange(f"{error.title} {error.hint}".strip(), failed=True)
     words = f"profile {name}: {', '.join(verbs) or 'nothing changes now'}"
-    later = sorted(key for key in said - _LIVE if _value(settings, key) != _value(before, key))
+    later = sorted(key for key in says - _LIVE if setting_of(settings, key) != setting_of(plain, key))
     if later:
         more = f" and {len(later) - _NAMED} more" if len(later) > _NAMED else ""
         words += f" · from the next start with --profile {name}: {', '.join(later[:_NAMED])}{more}"
-    return ProfileChange(words, tuple(verbs.values()), bool(later))
+    sent = tuple(verbs.values())
+    milder = tuple(change for change in setting_changes(now, _with_verbs(now, sent)) if change.strictness == "milder")
+    return ProfileChange(words, sent, bool(later), milder=milder)
+
+
+def _keys(file: ProfileFile) -> set[str]:
+    return {f"{section}.{key}" for section, values in read_profile(file.path).values.items() for key in values}
+
+
+def _with_verbs(now: Settings, verbs: Sequence[AnyVerb]) -> Settings:
+    """What protects the person, as it is after these verbs."""
+    loop = now.loop
+    for verb in verbs:
+        match verb:
+            case SetApproval(mode=mode):
+                loop = replace(loop, approve=mode)
+            case SetBudget(max_cost=cost, max_tokens=tokens):
+                loop = replace(loop, max_cost=cost or 0.0, max_tokens=tokens or 0)
+            case _:
+                pass
+    return replace(now, loop=loop)
 
 
 _APPROVAL = {"loop.approve", "policy.auto_run", "policy.safe_mode", "policy.mode"}
@@ -59,18 +149,16 @@ _LIVE = {
 """Keys that an open session can change."""
 
 _NAMED = 3
-"""Keys named in the message, which has three lines on a narrow screen; `oi-tui profile` lists all."""
+"""Keys named in the message, which has three lines on a narrow screen; `oi-tui profile show` lists all."""
 
-
-def _value(settings: Settings, key: str) -> object:
-    section, _, name = key.rpartition(".")
-    return getattr(getattr(settings, section), name)
+_LONGEST = 40
+"""Characters of a value."""
 
 
 def _live_verbs(settings: Settings, said: Set[str]) -> Iterator[tuple[str, AnyVerb]]:
-    """What is asked of the session, by what the person reads of it. `said` are the profile's keys."""
+    """What is asked of the session, by what the person reads of it. `said` are the keys of profiles."""
     model, loop = settings.model, settings.loop
-    if "model.name" in said:
+    if "model.name" in said and model.name:
         yield f"model {model.name}", UseModel(name=model.name, api_base=model.api_base or None)
     if said & {"instructions.text", "instructions.file"}:
         texts = (part.text for part in own_instructions(settings.instructions, config_dir(), "the profile"))
@@ -83,9 +171,9 @@ def _live_verbs(settings: Settings, said: Set[str]) -> Iterator[tuple[str, AnyVe
         yield "budget", SetBudget(max_cost=loop.max_cost, max_tokens=loop.max_tokens)
 
 
-def _in_words(name: str) -> str:
+def _in_words(file: ProfileFile) -> str:
     try:
-        says = read_profile(config_dir(), name)
+        says = read_profile(file.path).values
     except SettingsError as error:
         return error.title
     return " · ".join(_section_in_words(section, values) for section, values in says.items()) or "changes nothing"
@@ -103,4 +191,15 @@ def _section_in_words(section: str, values: Mapping[str, Any]) -> str:
 
 def _in_toml(value: object) -> str:
     """The value as it is in the file, as far as a line has room."""
-    return str(value).lower() if isinstance(value, bool) else str(value)[:40]
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            text = " ".join(value.split())
+        case tuple() | list():
+            text = ", ".join(map(str, value)) or "none"
+        case None:
+            return "unset"
+        case _:
+            text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -107,7 +107,7 @@ class Bridge:
         self._shown = ""
         """The one that is shown, "" before this engine has told of one: then all is about the one it opens."""
         self._recorded = recorded
-        self._settings = settings
+        self.settings = settings
         self._client: EngineClient | None = None
         self._verbs: asyncio.Queue[AnyVerb] = asyncio.Queue()
         self._again = asyncio.Event()
@@ -164,7 +164,7 @@ class Bridge:
 
     def use_settings(self, settings: Settings) -> None:
         """Others hold from the next engine on."""
-        self._settings = settings
+        self.settings = settings
         self._show_status()
 
     def restart(self) -> None:
@@ -395,6 +395,6 @@ class Bridge:
         return self._watch.now.due is not None
 
     def _show_status(self) -> None:
-        known = self.transcript, self._settings, self.kernels, self._watch.shown_activity
+        known = self.transcript, self.settings, self.kernels, self._watch.shown_activity
         status = current_status(*known, fails=self._sandbox_fails, recorded=self._recorded)
         self._view.show_status(status, self._queued)

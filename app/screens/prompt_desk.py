@@ -55,6 +55,8 @@ class PromptDesk:
         """A text that was not sent at once; sent again, it is."""
         self._dropping = False
         """Whether what is taken back is not wanted any more."""
+        self.profile = ""
+        """Name of the profile in use."""
         self._commands: CommandSet | None = None
 
     @property
@@ -93,6 +95,10 @@ class PromptDesk:
             self._screen.query_one(Bottom).say(words, failed=failed, seconds=seconds)
         else:
             self._screen.notify(words, severity="warning" if failed else "information", timeout=NOTE)
+
+    def ask(self, question: Screen[bool], then: Callable[[bool | None], None]) -> None:
+        """Ask something above the session."""
+        self._screen.app.push_screen(question, then)
 
     def withdraw(self, text: str, *, drop: bool) -> None:
         """Take back a prompt that waits, to change it or to drop it; the engine says whether it still waited."""
@@ -220,13 +226,10 @@ class PromptDesk:
             self.tell(str(failed), failed=True, seconds=0)
 
     def use_profile(self, name: str) -> None:
-        """Change in this session what a profile changes, and say what has to wait for the next start."""
-        from oi_tui.app.commands.profiles import profile_change  # reads files
+        """Change in this session what a profile changes."""
+        from oi_tui.app.screens.profile_choice import use_profile  # reads files
 
-        change = profile_change(name)
-        for verb in change.verbs:
-            self._bridge.send(verb)
-        self.tell(change.words, failed=change.failed, seconds=0 if change.failed or change.later else NOTE)
+        use_profile(self, self._bridge, name)
 
     def _may_send(self, text: str) -> bool:
         """Whether all files are there, or the person knows that they are not."""

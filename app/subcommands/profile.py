@@ -1,22 +1,30 @@
-"""`oi-tui profile`: profiles are settings by a name; those of Open Interpreter are imported."""
+"""`oi-tui profile`: profiles are settings by a name: listed, shown, begun, edited, imported from Open Interpreter."""
 
+import os
 import re
+import sys
 from pathlib import Path
 
 import click
 
-from oi_tui.app.commands.profiles import profiles_in_words
-from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.commands.own_profile import begin_profile, profile_text, remove_profile, save_profile
+from oi_tui.app.commands.profiles import profile_row, profile_rows
+from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
+from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.paths import config_dir, private_dir
-from oi_tui.app.engine.files.settings_file import PROFILES, is_profile_name
+from oi_tui.app.engine.files.profile_files import PROFILES, ProfileFile, find_profile, is_profile_name, profile_for
+from oi_tui.app.engine.files.settings_file import SETTINGS, load_layers
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.formats.interpreter_profile import ImportedKey, import_profile
-from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.flags import words
+from oi_tui.app.screens.external_editor import EditorFailed, edit_file, editor_command
+from oi_tui.app.subcommands.stored import as_json_option, print_json
 from oi_tui.app.terminal.echo import echo
 
 _LARGEST = 1_000_000
-"""Bytes of a profile."""
+"""Bytes of a profile of Open Interpreter."""
 
 _MARKS = {"taken": "✓", "changed": "~", "left": "✗"}
 
@@ -24,14 +32,116 @@ _MARKS = {"taken": "✓", "changed": "~", "left": "✗"}
 @click.group(invoke_without_command=True)
 @click.pass_context
 def profile(context: click.Context) -> None:
-    """List profiles: settings by a name, for --profile NAME."""
-    if context.invoked_subcommand is not None:
+    """Profiles: settings by a name, for --profile NAME."""
+    if context.invoked_subcommand is None:
+        context.invoke(list_profiles)
+
+
+@profile.command("list")
+@as_json_option
+def list_profiles(as_json: bool = False) -> None:
+    """List all profiles: yours, then those of oi-tui. A * marks the one that is used in this folder."""
+    settings = _settings()
+    here = profile_for(settings.profile, Path(), config_dir(), SETTINGS)
+    rows = profile_rows(settings)
+    if as_json:
+        print_json([
+            {
+                "name": row.file.name,
+                "purpose": row.purpose,
+                "shipped": row.file.is_shipped,
+                "path": str(row.file.path),
+                "used_here": row.file.name == here,
+                "error": row.problem,
+            }
+            for row in rows
+        ])  # fmt: skip
         return
-    known = profiles_in_words()
-    for name, changes in known.items():
-        echo(f"{name}  {visible_text(changes).text}")
-    if not known:
-        echo(f"There are no profiles. A profile is a TOML file in {config_dir() / PROFILES}, with any of the settings.")
+    width = max(len(row.file.name) for row in rows)
+    for row in rows:
+        said = f"✗ {row.problem}" if row.problem else row.purpose or "no first line that says what it is for"
+        origin = "" if row.file.is_shipped else f"  ({row.origin})"
+        mark = "*" if row.file.name == here else " "
+        echo(safe_text(f"{mark} {row.file.name:{width}}  {visible_text(said).text}{origin}"))
+
+
+@profile.command("show")
+@click.argument("name", type=words)
+def show_profile(name: str) -> None:
+    """Print what the profile NAME changes in your settings."""
+    row = profile_row(find_profile(config_dir(), name), _settings())
+    if row.problem:
+        raise SettingsError(row.problem)
+    echo(safe_text(f"# {visible_text(row.purpose or name).text}"))
+    echo(safe_text(f"# {row.origin}: {row.file.path}"))
+    for change in row.changes:
+        echo(visible_text(change.words).text)
+    if not row.changes:
+        echo("# It changes nothing in your settings.")
+
+
+@profile.command("new")
+@click.argument("name", type=words)
+@click.option("--from", "based", default="default", type=words, metavar="PROFILE", help="Begin with what PROFILE says.")
+def new_profile(name: str, based: str) -> None:
+    """Write a profile NAME of your own, to change."""
+    path = begin_profile(name, based)
+    echo(f"Written: {path}. To change it: oi-tui profile edit {name}. To use it: oi-tui --profile {name}")
+
+
+@profile.command("edit")
+@click.argument("name", type=words)
+def edit_profile(name: str) -> None:
+    """Open your profile NAME in $EDITOR; what you save is used if it is valid. One of oi-tui becomes yours."""
+    file = find_profile(config_dir(), name)
+    try:
+        setting = _settings().screen.editor
+    except SettingsError:
+        setting = ""  # what is wrong there is another file
+    before = text = profile_text(file)
+    try:
+        command = editor_command(setting)
+        while (text := edit_file(command, text, f"{name}.toml")) != before:
+            try:
+                path = save_profile(name, text, over=not file.is_shipped)
+            except SettingsError as error:
+                echo(safe_text(f"✗ {error.title}\n  {error.hint}".rstrip()), err=True)
+                if not sys.stdin.isatty() or not click.confirm(
+                    "Edit it again? Otherwise it is discarded", default=True
+                ):
+                    raise SettingsError("The profile is as it was.") from error
+            else:
+                echo(f"Written: {path}")
+                return
+    except EditorFailed as failed:
+        raise OiTuiError(str(failed)) from failed
+    echo("Nothing was changed.", err=True)
+
+
+@profile.command("rm")
+@click.argument("name", type=words)
+@click.option("--yes", is_flag=True, help="Without asking.")
+def delete_profile(name: str, yes: bool) -> None:
+    """Delete your profile NAME. This cannot be undone."""
+    file = find_profile(config_dir(), name)
+    if not yes and not file.is_shipped:
+        if not sys.stdin.isatty():
+            raise SettingsError("Deleting a profile needs your approval.", hint="Without a terminal: --yes.")
+        click.confirm(safe_text(f"Delete {file.path}? This cannot be undone"), abort=True)
+    echo(f"Deleted: {remove_profile(name)}")
+    _tell_uses(name, file)
+
+
+def _tell_uses(name: str, file: ProfileFile) -> None:
+    """Where the settings still choose a profile that is gone."""
+    section = _settings().profile
+    if not file.replaces and name in (section.default, *section.folders.values()):
+        echo(f"▪ Your settings still use it: look at [profile] in {config_dir() / SETTINGS}.", err=True)
+
+
+def _settings() -> Settings:
+    """The person's, without a profile."""
+    return load_layers(config_dir(), environ=os.environ).settings
 
 
 @profile.command("import")

@@ -306,6 +306,15 @@ def describe_sandbox(settings: SandboxSection) -> str:
     return f"{held}{' read-only' if settings.mode == 'read-only' else ''}, {network}"
 
 
+class ProfileSection(SettingsSection, frozen=True, kw_only=True):
+    """Which profile is used where `--profile` names none. Only `config.toml` says that."""
+
+    default: str = ""
+    """Name of a profile (`oi-tui profile` lists them), for every folder without one of its own; "" is none."""
+    folders: dict[str, str] = {}
+    """Profiles of folders, and of what is in them: `{ "/home/me/sales" = "data-analysis" }`."""
+
+
 class Settings(SettingsSection, frozen=True, kw_only=True):
     """All settings of the program, section by section."""
 
@@ -319,6 +328,7 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     detach: DetachSection = DetachSection()
     network: NetworkSection = NetworkSection()
     screen: ScreenSection = ScreenSection()
+    profile: ProfileSection = ProfileSection()
     keys: dict[str, str] = {}
     """Keys by the id of what they do: `sessions = "ctrl+o,f9"`; `none` unbinds."""
 

@@ -9,7 +9,7 @@ only be stricter, too, and is applied where the folder is known (`frontend/workp
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -42,9 +42,6 @@ SETTINGS = "config.toml"
 
 OLD_SETTINGS = "settings.toml"
 """What it was called before."""
-
-PROFILES = "profiles"
-"""Folder of the profiles, beside the settings."""
 
 LARGEST_SETTINGS = 1_000_000
 """Bytes of a file of settings."""
@@ -82,6 +79,8 @@ class LoadedSettings(NamedTuple):
     """Each over the one before."""
     held: tuple[str, ...] = ()
     """Each `section.key` whose value the administrator made stricter than what the layers above say."""
+    profile: str = ""
+    """Name of the profile in use, "" if none."""
 
     @property
     def origins(self) -> dict[str, SettingsLayer]:
@@ -101,12 +100,21 @@ def load_layers(
     flags: Layer | None = None,
     profile: str | None = None,
     admin: Path | None = None,
+    cwd: Path | None = None,
 ) -> LoadedSettings:
-    """All layers as one value; SettingsError if one of them is wrong. `admin` is the administrator's file."""
+    """All layers as one value; SettingsError if one of them is wrong. `admin` is the administrator's file. Without a
+    `profile`, the one is used that these files choose for `cwd`."""
+    chosen = [_admin_layer(admin or admin_dir() / SETTINGS), _file("person", settings_path(folder), required=False)]
+    if profile is None and cwd is not None:
+        profile = _chosen_profile(chosen, folder, cwd)
+    if profile is not None:
+        from oi_tui.app.engine.files.profile_files import find_profile  # most sessions have none
+
+        file = find_profile(folder, profile)
+        chosen.append(read_profile(file.path))
+        profile = "" if file.changes_nothing else profile
     layers = [
-        _admin_layer(admin or admin_dir() / SETTINGS),
-        _file("person", settings_path(folder), required=False),
-        *([_file("profile", _profile_path(folder, profile), required=True)] if profile is not None else []),
+        *chosen,
         _environment(environ),
         SettingsLayer("flags", "the command line", flags or {}),
     ]
@@ -126,7 +134,19 @@ def load_layers(
         settings = msgspec.structs.replace(settings, loop=loop)
     held = with_limits(settings, limits) if limits else settings
     changed = tuple(key for key in limits if _value_of(held, key) != _value_of(settings, key))
-    return LoadedSettings(held, tuple(layers), changed)
+    return LoadedSettings(held, tuple(layers), changed, profile or "")
+
+
+def _chosen_profile(layers: Sequence[SettingsLayer], folder: Path, cwd: Path) -> str | None:
+    """What the uppermost of these layers chooses, None if none does."""
+    for layer in reversed(layers):
+        if "profile" in layer.values:
+            from oi_tui.app.engine.files.profile_files import profile_for  # as above
+
+            section = check_settings(layer.values, layer.origin, layer.text).profile
+            if found := profile_for(section, cwd, folder, layer.origin):
+                return found
+    return None
 
 
 def _admin_layer(path: Path) -> SettingsLayer:
@@ -185,32 +205,19 @@ def _approval(policy: PolicySection) -> ApprovalMode | None:
     return "never" if mode == "plan" else "auto" if mode in _UNASKED else "ask"
 
 
-def is_profile_name(name: str) -> bool:
-    """Whether a profile may be called so."""
-    return re.fullmatch(r"[\w.-]+", name) is not None and not name.startswith(".")
+def read_profile(path: Path) -> SettingsLayer:
+    """What the file of a profile says; SettingsError, with the line, if it is wrong."""
+    layer = _file("profile", path, required=True)
+    check_profile(layer)
+    return layer
 
 
-def profile_names(folder: Path) -> list[str]:
-    """The profiles beside the settings in this folder, sorted."""
-    return sorted(file.stem for file in (folder / PROFILES).glob("*.toml") if is_profile_name(file.stem))
-
-
-def read_profile(folder: Path, name: str) -> dict[str, Mapping[str, Any]]:
-    """What a profile says, section by section; SettingsError if there is none, or it is wrong."""
-    layer = _file("profile", _profile_path(folder, name), required=True)
+def check_profile(layer: SettingsLayer) -> None:
+    """SettingsError, with the line, if a profile cannot say this."""
+    if "profile" in layer.values:
+        hint = f"Only {SETTINGS} has [profile]."
+        raise SettingsError(f"{layer.origin}: profile: a profile cannot choose another.", hint=hint)
     check_settings(layer.values, layer.origin, layer.text)
-    return dict(layer.values)
-
-
-def _profile_path(folder: Path, profile: str) -> Path:
-    if not is_profile_name(profile):
-        raise SettingsError(f"{profile!r} is no name of a profile.", hint="Letters, digits, '-', '_' and '.'.")
-    path = folder / PROFILES / f"{profile}.toml"
-    if not path.exists():
-        there = profile_names(folder)
-        known = f"There are: {', '.join(there)}." if there else f"Profiles are TOML files in {path.parent}."
-        raise SettingsError(f"There is no profile {profile!r}.", hint=known)
-    return path
 
 
 def _file(kind: LayerKind, path: Path, *, required: bool) -> SettingsLayer:
