@@ -1,15 +1,18 @@
 """The clipboard: through the terminal (OSC 52) always, and through the desktop's own program if there is one.
 
 Over SSH only the terminal can reach the user's desktop, and many terminals ignore OSC 52 or take only short texts; on
-the desktop itself the native program works.
+the desktop itself the native program works. It is read in the same way: by a program where there is a desktop, else
+through the terminal where that has Kitty's protocol (OSC 5522).
 """
 
 import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from oi_tui.app.terminal.clipboard_reading import TerminalClipboard, UnreadableClipboard
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -22,6 +25,8 @@ MOST_BYTES = 20_000_000
 """Of what is read from the clipboard."""
 
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp", "image/tiff")
+
+_PATHS = "text/uri-list"
 
 _TEXT_TYPES = ("text/plain;charset=utf-8", "UTF8_STRING", "text/plain", "STRING", "TEXT")
 
@@ -37,20 +42,22 @@ class Clipboard(NamedTuple):
     """Why it cannot be read, in plain words."""
 
 
-async def read_clipboard(environ: Mapping[str, str] = os.environ) -> Clipboard:
-    """What the desktop's own program says; each form empty where there is none."""
+async def read_clipboard(
+    environ: Mapping[str, str] = os.environ,
+    terminal: TerminalClipboard | None = None,
+    tell: Callable[[str], object] = lambda words: None,
+) -> Clipboard:
+    """What the desktop's own program says, else the terminal if it can, which may ask the person, who is told so; each
+    form empty where there is none."""
     command = _reading_command(environ)
+    if command is None and terminal is not None:
+        return await _read_terminal(terminal, tell)
     if command is None:
-        return Clipboard(
-            why="The clipboard cannot be read from here: install wl-paste or xclip, or paste by the terminal."
-        )
+        return Clipboard(why=f"The clipboard cannot be read from here: {_advice(environ)}.")
     try:
         async with asyncio.timeout(TIME_LIMIT):
             offered = (await _read(command, _LISTING[command[0]], environ)).decode(errors="replace").split()
-            picture = next((one for one in PICTURE_TYPES if one in offered), "")
-            text = next((one for one in _TEXT_TYPES if one in offered), "")
-            paths = "text/uri-list" if "text/uri-list" in offered else ""
-            found = [await _read(command, one, environ) if one else b"" for one in (picture, text, paths)]
+            found = [await _read(command, one, environ) if one else b"" for one in _wanted_kinds(offered)]
     except TimeoutError:
         return Clipboard(why=f"{command[0]} did not answer within {TIME_LIMIT:.0f} s.")
     except OSError as error:
@@ -60,13 +67,40 @@ async def read_clipboard(environ: Mapping[str, str] = os.environ) -> Clipboard:
     return Clipboard(found[0], found[1].decode(errors="replace"), found[2].decode(errors="replace"))
 
 
+def _advice(environ: Mapping[str, str]) -> str:
+    """What helps where nothing can be read."""
+    if _is_remote(environ):
+        return "over ssh the terminal must let programs read it (Kitty does). Its own key pastes text"
+    return "install wl-paste or xclip, or paste by the terminal's own key"
+
+
+def _wanted_kinds(offered: Collection[str]) -> tuple[str, str, str]:
+    """Of these types one for a picture, for a text and for paths; "" where there is none."""
+    picture = next((one for one in PICTURE_TYPES if one in offered), "")
+    text = next((one for one in _TEXT_TYPES if one in offered), "")
+    return picture, text, _PATHS if _PATHS in offered else ""
+
+
+async def _read_terminal(terminal: TerminalClipboard, tell: Callable[[str], object]) -> Clipboard:
+    try:
+        picture, text, paths = wanted = _wanted_kinds(await terminal.kinds())
+        if not any(wanted):
+            return Clipboard()
+        tell("Reading the clipboard of your terminal, which may ask whether it is allowed …")
+        found = await terminal.read([one for one in wanted if one], most=MOST_BYTES)
+    except UnreadableClipboard as error:
+        return Clipboard(why=str(error))
+    words = [found.get(one, b"").decode(errors="replace") for one in (text, paths)]
+    return Clipboard(found.get(picture, b""), *words)
+
+
 _LISTING = {"wl-paste": "", "xclip": "TARGETS"}
 """The type that each program is asked for to learn which types there are."""
 
 
 def _reading_command(environ: Mapping[str, str]) -> list[str] | None:
     """The program that writes the clipboard's content to its output; None where it is another machine's, or none."""
-    if "SSH_CONNECTION" in environ or "SSH_TTY" in environ:
+    if _is_remote(environ):
         return None
     candidates: list[list[str]] = []
     if "WAYLAND_DISPLAY" in environ:
@@ -102,9 +136,14 @@ async def _read(command: list[str], kind: str, environ: Mapping[str, str]) -> by
     return bytes(content) if process.returncode == 0 or len(content) > MOST_BYTES else b""
 
 
+def _is_remote(environ: Mapping[str, str]) -> bool:
+    """Whether the person's desktop is another machine's."""
+    return "SSH_CONNECTION" in environ or "SSH_TTY" in environ
+
+
 def native_command(environ: Mapping[str, str] = os.environ) -> list[str] | None:
     """The program that takes the text on its standard input; None where the desktop is another machine's, or none."""
-    if "SSH_CONNECTION" in environ or "SSH_TTY" in environ:
+    if _is_remote(environ):
         return None
     candidates: list[list[str]] = []
     if sys.platform == "darwin":

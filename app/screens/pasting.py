@@ -1,12 +1,14 @@
 """What a paste becomes: a picture of the clipboard, a file whose path was dragged in, or text."""
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 from oi_tui.app.commands.mentions import mention_paths
 from oi_tui.app.engine.files.given_picture import UnreadablePicture, read_picture
 from oi_tui.app.engine.text.attached import attach_picture
 from oi_tui.app.screens.clipboard import read_clipboard
+from oi_tui.app.terminal.clipboard_reading import terminal_clipboard
 
 if TYPE_CHECKING:
     from oi_tui.app.screens.prompt_desk import PromptDesk
@@ -28,7 +30,9 @@ class Pasting:
 
     async def paste(self) -> None:
         """Insert what is in the desktop's clipboard, else what was copied within the program."""
-        area, found = self._desk.area, await read_clipboard()
+        area = self._desk.area
+        terminal = terminal_clipboard(area.app._driver)
+        found = await read_clipboard(os.environ, terminal, lambda words: self._desk.tell(words, seconds=0))
         if found.paths and mention_paths(found.paths, self._desk.folder):
             area.insert_paste(found.paths)
         elif found.picture:

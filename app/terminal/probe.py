@@ -22,6 +22,7 @@ _KITTY = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 _SIXEL = "\x1b[?1;1;0S\x1b[?2;1;0S"
 _CELL = "\x1b[16t\x1b[14t"
 _GROUND = "\x1b]11;?\x1b\\"
+_CLIPBOARD = "\x1b[?5522$p"
 _ATTRIBUTES = "\x1b[c"
 
 TELL_GROUND, TELL_NO_GROUND = "\x1b[?2031h", "\x1b[?2031l"
@@ -33,13 +34,14 @@ _ANSWER = (
     r"|\x1b_G(?P<kitty>[^\x1b\x07]{0,200})(?:\x1b\\|\x07)"
     r"|\x1b\[\?(?P<sixel>[12];\d{1,6}(?:;\d{1,6})*)S"
     r"|\x1b\[6;(?P<cell>\d{1,6};\d{1,6})t"
+    r"|\x1b\[\?5522;(?P<clipboard>\d)\$y"
     r"|\x1b\[4;(?P<window>\d{1,6};\d{1,6})t"
     r"|\x1b\]11;rgba?:(?P<ground>[\da-fA-F]{1,4}(?:/[\da-fA-F]{1,4}){2,3})(?:\x1b\\|\x07)"
 )
 _REPORT = r"\x1b\[\?997;([12])n"
 """The terminal became dark (1) or light."""
 _BEGUN = (
-    r"\x1b(?:\[(?:\?[\d;]*|[46]?|[46];[\d;]*)?|P(?:>(?:\|[^\x1b\x07]{0,100}\x1b?)?)?|_(?:G[^\x1b\x07]{0,200}\x1b?)?"
+    r"\x1b(?:\[(?:\?[\d;]*\$?|[46]?|[46];[\d;]*)?|P(?:>(?:\|[^\x1b\x07]{0,100}\x1b?)?)?|_(?:G[^\x1b\x07]{0,200}\x1b?)?"
     r"|\](?:1(?:1(?:;[^\x1b\x07]{0,30}\x1b?)?)?)?)?\Z"
 )
 """The end of the input may be the beginning of an answer."""
@@ -89,6 +91,8 @@ class TerminalFacts(NamedTuple):
     """Width and height in pixels."""
     light: bool | None = None
     """Whether its background is; None where it did not say."""
+    clipboard: bool = False
+    """Whether it lets programs read the clipboard by Kitty's protocol (OSC 5522)."""
 
 
 def questions(environ: Mapping[str, str]) -> str:
@@ -98,8 +102,10 @@ def questions(environ: Mapping[str, str]) -> str:
         return ""
     # tmux and screen would make Kitty's question a title, Apple's terminal shows it.
     inside = "TMUX" in environ or "STY" in environ or term.startswith(("tmux", "screen"))
-    kitty = "" if inside or environ.get("TERM_PROGRAM") == "Apple_Terminal" else _KITTY
-    return _NAME + kitty + _SIXEL + _CELL + _GROUND + _ATTRIBUTES
+    apple = environ.get("TERM_PROGRAM") == "Apple_Terminal"
+    kitty = "" if inside or apple else _KITTY
+    clipboard = "" if apple else _CLIPBOARD  # it shows this one, too
+    return _NAME + kitty + _SIXEL + _CELL + _GROUND + clipboard + _ATTRIBUTES
 
 
 class Answers:
@@ -141,6 +147,8 @@ class Answers:
                 known = _with_sixel(known, [int(part) for part in text.split(";")])
             case "cell":
                 known = known._replace(cell=_size(text))
+            case "clipboard":
+                known = known._replace(clipboard=text in "123")  # 0: unknown mode, 4: never
             case "ground":
                 known = known._replace(light=_is_light(text))
             case _:

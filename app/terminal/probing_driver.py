@@ -2,13 +2,25 @@
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from textual.app import App
 from textual.message import Message
 
 from oi_tui.app.terminal.guarded_driver import GuardedDriver
 from oi_tui.app.terminal.probe import TELL_GROUND, TELL_NO_GROUND, Answers, TerminalFacts, questions
+
+
+class Picks(Protocol):
+    """Takes what is for somebody else out of the keys."""
+
+    def feed(self, text: str) -> str:
+        """The keys in this."""
+        ...
+
+    def rest(self) -> str:
+        """Keys that were held back, since nothing followed."""
+        ...
 
 
 @dataclass
@@ -26,6 +38,13 @@ class ProbingDriver(GuardedDriver):
         self._answers = Answers()
         self._questions = questions(os.environ) if self.input_tty else ""
         self._asks = bool(self._questions)
+        self.picks: Picks | None = None
+        """Who else is answered by the terminal; read in the thread that reads keys."""
+
+    @property
+    def knows_clipboard(self) -> bool:
+        """Whether the terminal said that programs can read its clipboard."""
+        return self._answers.known.clipboard
 
     def start_application_mode(self) -> None:
         """As ever, and ask, but not again after a suspension."""
@@ -48,8 +67,9 @@ class ProbingDriver(GuardedDriver):
         keys = self._answers.feed(text)
         if self._answers.complete and (not was_complete or self._answers.known != before):
             self.process_message(TerminalKnown(self._answers.known))
-        return keys
+        return keys if self.picks is None else self.picks.feed(keys)
 
     def late_keys(self) -> str:
         """What could have begun an answer."""
-        return self._answers.rest()
+        keys = self._answers.rest()
+        return keys if self.picks is None else (self.picks.feed(keys) if keys else "") + self.picks.rest()

@@ -20,6 +20,8 @@ class Asked(Protocol):
 
     columns: int
     rows: int
+    modes: frozenset[bytes]
+    """Private modes that it has, of those that programs ask about."""
 
     @property
     def cursor(self) -> tuple[int, int]:
@@ -41,7 +43,7 @@ def answer(query: re.Match[bytes], terminal: Asked) -> bytes:
         case "report", _:
             return b"\x1b[%d;%dR" % terminal.cursor
         case "mode", mode:
-            return b"\x1b[?%b;%d$y" % (mode, 2 if mode == SYNCHRONISED_OUTPUT else 0)
+            return b"\x1b[?%b;%d$y" % (mode, 2 if mode in terminal.modes else 0)
         case "colour", which:
             value = b"d0d0/d0d0/d0d0" if which == b"10" else b"1010/1010/1414"
             return b"\x1b]%b;rgb:%b\x1b\\" % (which, value)

@@ -27,7 +27,7 @@ from typing import Self
 import psutil
 import pyte
 
-from support.queries import CELL_HEIGHT, CELL_WIDTH, LONGEST_QUERY, QUERY, answer
+from support.queries import CELL_HEIGHT, CELL_WIDTH, LONGEST_QUERY, QUERY, SYNCHRONISED_OUTPUT, answer
 
 RUN_ON_TTY = 'tty=$1; shift; exec "$@" <>"$tty" >&0 2>&0'
 """A session leader that opens a terminal gets it as its controlling one; no fork of this process is needed."""
@@ -72,6 +72,8 @@ class Terminal:
 
     Waits end after `timeout` seconds; at the end, program and children each have `grace` seconds after the hang-up.
     """
+
+    modes: frozenset[bytes] = frozenset({SYNCHRONISED_OUTPUT})
 
     def __init__(
         self,
