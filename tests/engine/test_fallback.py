@@ -98,6 +98,15 @@ async def test_L37_where_none_can_answer_the_last_reason_is_the_error() -> None:
         await said(chain.model)
 
 
+async def test_L37_one_that_cannot_be_opened_does_not_keep_those_behind_it_from_answering() -> None:
+    slow = ModelError("rate_limited", "Slow down.")
+    slow.wait = 10 * COOLING
+    chain = Chain(FakeModel([slow], name="first"), SettingsError("No weights."), FakeModel("Hello.", "Hello again."))
+    assert await said(chain.model) == "Hello."
+    chain.now = COOLING + 1  # the second may be tried again, the first not yet
+    assert await said(chain.model) == "Hello again."
+
+
 async def test_L37_an_answer_that_breaks_is_kept_and_continued_by_the_next_model() -> None:
     broken: list[Delta | ModelError] = [
         TextDelta(text="The first half"),
@@ -181,6 +190,15 @@ def test_L37_answers_that_are_too_old_do_not_stay_in_the_file(tmp_path: Path) ->
     cache.keep(b"new", [TextDelta(text="the second answer")])
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT request FROM answers").fetchall() == [(b"new",)]
+
+
+async def test_L37_an_empty_answer_is_not_kept(tmp_path: Path) -> None:
+    """Asking again, as its notice says, must ask the model."""
+    inner = FakeModel(
+        [AnswerUsage(input_tokens=1, output_tokens=0), AnswerEnded()], [TextDelta(text="Hello."), AnswerEnded()]
+    )
+    model = CachedModel(inner, AnswerCache(tmp_path / "answers.db", hours=1), b"")
+    assert [await said(model), await said(model)] == ["", "Hello."]
 
 
 async def test_L37_half_an_answer_is_not_kept_and_a_broken_cache_is_said(tmp_path: Path) -> None:

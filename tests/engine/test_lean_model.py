@@ -18,6 +18,7 @@ from oi_tui.app.engine.core.chat_model import (
     SealDelta,
     TextDelta,
     ToolCall,
+    ToolDelta,
 )
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models.served_model import ServedModel
@@ -208,3 +209,21 @@ def test_an_answer_needs_none_of_the_heavy_libraries(openai_server: OpenAIServer
     command = [sys.executable, "-c", ONE_ANSWER, openai_server.url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("['Hello.']\n[]\n", "")
+
+
+async def test_L9_calls_with_the_same_number_and_no_id_are_told_apart(model: Build, answer: Any) -> None:
+    """As Gemini's server that speaks OpenAI's language sends them; others repeat the name with each piece."""
+
+    def piece(name: str | None, arguments: str) -> bytes:
+        call = {"index": 0, "id": "", "function": {"name": name, "arguments": arguments}}
+        return b"data: %b\n\n" % json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}).encode()
+
+    whole = piece("execute", '{"code": "1"}') + piece("execute", '{"code": "2"}')
+    pieces = piece("execute", '{"code": ') + piece("execute", '"3"}')
+    end = json.dumps({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}).encode()
+    finished = b"data: %b\n\ndata: [DONE]\n\n" % end
+    async with raw_server(sends(whole + pieces + finished)) as there:
+        deltas = of(ToolDelta, await answer(model(api_base=there.url, tools="on")))
+    calls = dict.fromkeys(delta.index for delta in deltas)
+    said = ["".join(delta.arguments for delta in deltas if delta.index == index) for index in calls]
+    assert said == ['{"code": "1"}', '{"code": "2"}', '{"code": "3"}']

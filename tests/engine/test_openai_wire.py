@@ -178,3 +178,18 @@ def test_usage_is_read_as_each_provider_tells_it(usage: Any, counts: TokenCounts
 )
 def test_L10_the_body_of_an_error_is_read_whatever_it_is(body: bytes, message: str) -> None:
     assert error_body(body)["message"] == message
+
+
+@pytest.mark.parametrize("usage", [{"cost": 10**400}, {"cost_in_usd_ticks": 10**400}, {"cost": float("inf")}])
+def test_L23_a_cost_that_nothing_can_have_is_none(usage: dict[str, Any]) -> None:
+    counts = read_event(json.dumps({"choices": [], "usage": {"prompt_tokens": 1, **usage}}).encode()).counts
+    assert counts == TokenCounts(input_tokens=1, output_tokens=0)
+
+
+@pytest.mark.parametrize(("byok", "cost"), [(True, 0.26), (False, 0.01), ("yes", 0.01)])
+def test_openrouter_with_ones_own_key_costs_what_the_provider_asks_too(byok: object, cost: float) -> None:
+    """Without one's own key the first figure is all, and the second says what is in it."""
+    told = {"cost": 0.01, "is_byok": byok, "cost_details": {"upstream_inference_cost": 0.25}}
+    counts = read_event(json.dumps({"choices": [], "usage": {"prompt_tokens": 1, **told}}).encode()).counts
+    assert counts is not None
+    assert counts.cost == pytest.approx(cost)

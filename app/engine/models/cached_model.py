@@ -20,6 +20,9 @@ from oi_tui.app.engine.core.chat_model import (
     Model,
     ModelWrapper,
     Retrying,
+    TextDelta,
+    ThoughtDelta,
+    ToolDelta,
 )
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.text.words import duration
@@ -95,10 +98,11 @@ class CachedModel(ModelWrapper):
                 return
         except StoreError as error:
             yield AnswerNote(title=error.title)
-        answer, whole = [], False
+        answer, whole, says = [], False, False
         async with aclosing(self._model.stream(request)) as deltas:
             async for delta in deltas:
                 whole = whole or isinstance(delta, AnswerEnded)
+                says = says or isinstance(delta, TextDelta | ThoughtDelta | ToolDelta)
                 match delta:
                     case Retrying() | AnswerNote():
                         pass
@@ -107,6 +111,6 @@ class CachedModel(ModelWrapper):
                     case _:
                         answer.append(delta)
                 yield delta
-        if whole:
+        if whole and says:  # after an empty one, asking again must ask the model
             with suppress(StoreError):  # said when the next request is made
                 await asyncio.to_thread(self._cache.keep, key, answer)

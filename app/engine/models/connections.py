@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.core.http_session import REDIRECTS, open_http, tell_failure
 from oi_tui.app.engine.models.answer_bounds import require_same_origin
-from oi_tui.app.engine.models.failures import BoundBroken
+from oi_tui.app.engine.models.failures import BoundBroken, shown_address
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -71,7 +71,7 @@ class Connections:
         try:
             response = await request
         except (ClientHttpProxyError, ClientProxyConnectionError) as error:
-            title = f"{base} cannot be reached: {tell_failure(error)}."
+            title = f"{shown_address(base)} cannot be reached: {tell_failure(error)}."
             raise ModelError("unreachable", title, hint="Check the proxy that the environment names.") from None
         except ClientResponseError as error:
             if error.status in REDIRECTS:

@@ -9,14 +9,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models.hosted import provider_title
 from oi_tui.app.engine.models.refused_lengths import TOO_LONG, tokens_allowed
+from oi_tui.app.engine.models.retry_after import retry_after
 
 DETAILS_LIMIT = 2000
 """Characters of the server's own message that are kept."""
@@ -82,6 +81,13 @@ class UnreadableAnswer(Exception):
     """An answer that is none; the words say what came instead."""
 
 
+def shown_address(url: str) -> str:
+    """An address without what may be secret in it: name, password and query."""
+    scheme, separator, rest = url.partition("?")[0].partition("://")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelEndpoint:
     """Who was asked, for the words of an error."""
@@ -109,7 +115,7 @@ class ModelEndpoint:
     @property
     def server(self) -> str:
         """The server in words."""
-        return self.url or f"the provider {self.provider}"
+        return shown_address(self.url) or f"the provider {self.provider}"
 
     @property
     def host(self) -> str:
@@ -163,7 +169,8 @@ def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> Request
 def broken_bound_error(broken: BoundBroken, asked: ModelEndpoint) -> ModelError:
     """The server was not listened to any longer."""
     hint = broken.hint or "What had arrived is kept. Send the message again, or choose another model."
-    return ModelError("timeout" if broken.timed_out else "bad_reply", f"{_capital(asked.server)} {broken}.", hint=hint)
+    title = f"{_capital(asked.server)} {redact_keys(str(broken), asked.secrets)}."
+    return ModelError("timeout" if broken.timed_out else "bad_reply", title, hint=hint)
 
 
 def no_key(asked: ModelEndpoint, details: str = "") -> ModelError:
@@ -233,7 +240,7 @@ def _from_status(
         case 400 | 429 if _NO_MONEY.search(said):
             return RequestFailure(error=_no_money(asked, details))
         case 429:
-            wait = _retry_after(chain)
+            wait = retry_after(chain)
             if wait is None and _QUOTA.search(said):
                 return RequestFailure(error=_no_money(asked, details))
             hint = "Retry in a moment." if wait is None else f"Retry in {max(1, wait):.0f} s."
@@ -247,8 +254,8 @@ def _from_status(
         case _ if status >= 500:
             title = f"{server} failed with status {status}."
             error = ModelError("server", title, hint="Try again later.", details=details)
-            error.wait = _retry_after(chain) or 0.0
-            return RequestFailure(error=error, passing=True, why=f"server error {status}", wait=_retry_after(chain))
+            error.wait = retry_after(chain) or 0.0
+            return RequestFailure(error=error, passing=True, why=f"server error {status}", wait=retry_after(chain))
         case 401 | 403:
             return RequestFailure(error=_wrong_key(asked, details))
         case 408:
@@ -367,30 +374,6 @@ def _server_message(chain: Sequence[BaseException]) -> str:
     if text in ("", "Connection error."):
         return str(chain[-1])[:MESSAGE_LIMIT] or type(chain[-1]).__name__
     return text
-
-
-def _retry_after(chain: Sequence[BaseException]) -> float | None:
-    """Seconds that the server asks for: a number or a date, in whichever link holds the headers or says it."""
-    for link in chain:
-        for said in (getattr(link, "headers", None), getattr(link, "body", None)):
-            value = said.get("retry-after") if isinstance(said, Mapping) else None
-            if value and (seconds := _seconds(value)) is not None:
-                return seconds
-    return None
-
-
-def _seconds(value: str) -> float | None:
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 def _capital(text: str) -> str:

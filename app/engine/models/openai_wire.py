@@ -22,6 +22,8 @@ from oi_tui.app.engine.models.wire import AnswerPiece, CallPiece, decode_json, e
 PATH = "/chat/completions"
 _TICKS = 10_000_000_000
 """This many make a dollar: the unit of one provider's prices."""
+_MOST_DOLLARS = 1e300
+"""Beyond that, arithmetic fails."""
 
 
 class _Function(msgspec.Struct):
@@ -216,10 +218,18 @@ def _counts(usage: Any) -> TokenCounts | None:
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
-    cost, ticks = usage.get("cost"), usage.get("cost_in_usd_ticks")
-    if isinstance(cost, int | float) and not isinstance(cost, bool):
-        return float(cost)
-    return ticks / _TICKS if isinstance(ticks, int) and not isinstance(ticks, bool) and ticks >= 0 else None
+    """US dollars, where a provider says it. With one's own key at OpenRouter, `cost` is its fee alone."""
+    cost = _dollars(usage.get("cost"))
+    if cost is None:
+        return _dollars(usage.get("cost_in_usd_ticks"), unit=_TICKS)
+    own = _details(usage, "cost_details").get("upstream_inference_cost") if usage.get("is_byok") is True else None
+    return cost + (_dollars(own) or 0.0)
+
+
+def _dollars(told: Any, unit: int = 1) -> float | None:
+    """What nothing can cost is no price."""
+    known = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told <= _MOST_DOLLARS
+    return told / unit if known else None
 
 
 def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:

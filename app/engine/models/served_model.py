@@ -9,6 +9,8 @@ from contextlib import aclosing, suppress
 from typing import TypeVar
 from uuid import uuid4
 
+import msgspec
+
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Retrying, ToolDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelSection
@@ -201,11 +203,14 @@ class Attempt(ABC):
 
 
 class CallNumbers:
-    """Numbers native calls by their order: some providers give each call the index 0, and some give none an id."""
+    """Numbers native calls by their order: some providers give each call the index 0, some give none an id, and some
+    do both; then a name behind a whole call begins the next one."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []
         self._numbers: dict[int | None, int] = {}
+        self._nameless: dict[int, list[str]] = {}
+        """By number: pieces of the arguments of calls that came without an id."""
 
     @property
     def some(self) -> bool:
@@ -215,13 +220,26 @@ class CallNumbers:
     def read(self, index: int | None, call_id: str, name: str, arguments: str) -> ToolDelta:
         """A fragment as a delta; the first of a call carries its id."""
         number = self._numbers.get(index)
-        first = number is None or bool(call_id and call_id != self._ids[number])
+        another = call_id and number is not None and call_id != self._ids[number]
+        first = number is None or bool(another) or (bool(name) and not call_id and self._is_over(number))
         if number is None or first:
             number = self._numbers[index] = len(self._ids)
             self._ids.append(call_id or f"call_{uuid4().hex[:12]}")
+            if not call_id:
+                self._nameless[number] = []
+        if number in self._nameless:
+            self._nameless[number].append(arguments)
         return ToolDelta(
             index=number,
             id=self._ids[number] if first else "",
             name=name if first else "",
             arguments=arguments,
         )
+
+    def _is_over(self, number: int) -> bool:
+        """Whether all arguments of this call, which has no id, have come."""
+        try:
+            msgspec.json.decode("".join(self._nameless.get(number, ())), type=dict)
+        except msgspec.DecodeError:
+            return False
+        return True

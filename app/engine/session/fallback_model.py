@@ -66,7 +66,9 @@ class FallbackModel(ModelWrapper):
         the next will continue when it is asked."""
         failure: ModelError | None = None
         for name in self._in_turn():
-            if (model := await self._open(name, failure)) is None:
+            model = await self._open(name)
+            if isinstance(model, ModelError):
+                failure = failure or model
                 continue
             if failure is not None:
                 self._tell(f"{failure.title.rstrip('.')}. Continuing with {name}.", failure.hint)
@@ -95,17 +97,15 @@ class FallbackModel(ModelWrapper):
         ready = [name for name in self._names if self._cools_until.get(name, 0.0) <= now]
         return ready or [min(self._names, key=lambda name: self._cools_until[name])]
 
-    async def _open(self, name: str, failure: ModelError | None) -> Model | None:
-        """The opened model; None if it cannot be opened and another reason to fail is known already."""
+    async def _open(self, name: str) -> Model | ModelError:
+        """The opened model, or why it cannot be opened: the next one may answer."""
         if name not in self._opened:
             try:
                 self._opened[name] = await self._open_model(name)
             except OiTuiError as error:
                 self._tell(f"{name} could not be opened: {error.title}", error.hint)
                 self._cools_until[name] = self._clock() + COOLING
-                if failure is None:
-                    raise ModelError("unknown_model", error.title, hint=error.hint) from error
-                return None
+                return ModelError("unknown_model", error.title, hint=error.hint)
         return self._opened[name]
 
 
