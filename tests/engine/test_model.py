@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import (
     AnswerEnded,
     AnswerUsage,
@@ -19,12 +20,18 @@ from oi_tui.app.engine.core.chat_model import (
     ThoughtDelta,
     ToolCall,
     ToolDelta,
+    take_unreported,
 )
+from oi_tui.app.engine.core.events import ProseGrew
+from oi_tui.app.engine.core.model_request import RequestRecord
+from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.log.metered_model import MeteredModel
 from oi_tui.app.engine.models.litellm_model import load
 from oi_tui.app.engine.models.price_table import find_row
 from oi_tui.app.engine.models.prices import TokenCounts, rates_of
 from oi_tui.app.engine.models.providers import CHAT_PROVIDERS, THROUGH_LITELLM, find_lean, provider_of
 from oi_tui.app.engine.models.served_model import ServedModel
+from oi_tui.app.engine.testing import FakeKernels, RecordingObserver
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import narrow
 from support.openai_server import Call, OpenAIServer, Turn
@@ -157,6 +164,31 @@ async def test_closing_the_answer_frees_the_server(openai_server: OpenAIServer, 
             break
     assert await asyncio.to_thread(openai_server.exchanges[0].over.wait, 10)
     assert openai_server.exchanges[0].outcome == "left"
+
+
+async def test_m9_an_answer_that_is_stopped_is_counted_in_session_and_ledger(
+    openai_server: OpenAIServer, model: Build
+) -> None:
+    openai_server.script(Turn(text="a long answer", pause_after=3))
+    records: list[RequestRecord] = []
+    metered = MeteredModel(model(name="openai/gpt-4o", api_key="k"), records.append, RequestRecord(at=0.0))
+    began = asyncio.Event()
+    watch = RecordingObserver(lambda event: began.set() if isinstance(event, ProseGrew) else None)
+    session = Session(kernels=FakeKernels(), settings=LoopSection(), model=metered, observers=[watch])
+    async with asyncio.timeout(20):
+        turn = asyncio.create_task(session.run("hi"))
+        await began.wait()
+        session.interrupt(turn=True)
+        await turn
+    usage = session.transcript.usage
+    assert session.transcript.ended == "interrupted"
+    assert usage.estimated
+    assert usage.input_tokens > 0
+    assert usage.output_tokens > 0
+    (record,) = records
+    assert (record.ending, record.cost) == ("stopped", usage.priced)
+    assert usage.priced > 0
+    assert take_unreported(metered) is None, "it is counted once"
 
 
 async def test_cancelling_while_the_server_thinks_frees_it(openai_server: OpenAIServer, model: Build) -> None:

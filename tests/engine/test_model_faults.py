@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.core.chat_model import Delta, Retrying, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerUsage, Delta, Retrying, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models.served_model import ServedModel
+from support.kinds import narrow
 from support.openai_server import OpenAIServer, Turn
 
 Build = Callable[..., ServedModel]
@@ -62,7 +63,9 @@ async def test_L10_a_stream_cut_in_the_middle_keeps_what_came_and_is_not_asked_a
     deltas: list[Delta] = []
     with pytest.raises(ModelError) as caught:
         await answer(model(), into=deltas)
-    assert deltas == [TextDelta(text="Hell")]
+    text, usage = deltas
+    assert text == TextDelta(text="Hell")
+    assert narrow(usage, AnswerUsage).estimated, "what came is paid for"
     assert caught.value.kind == "cut"
     assert len(openai_server.requests) == 1
 

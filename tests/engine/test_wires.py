@@ -280,6 +280,21 @@ async def test_L23_impossible_usage_is_ignored(server: OpenAIServer, asked: Buil
         assert all(0 <= usage.input_tokens < 1000 for usage in told)
 
 
+async def test_m9_what_an_answer_cost_that_broke_is_told_about(server: OpenAIServer, asked: Build, answer: Any) -> None:
+    server.script(hello(cut_after=2))
+    deltas: list[Delta] = []
+    with pytest.raises(ModelError):
+        await answer(asked(input_price=1.0, output_price=1.0), into=deltas)
+    (usage,) = of(AnswerUsage, deltas)
+    assert usage.estimated
+    assert usage.cost == pytest.approx((usage.input_tokens + usage.output_tokens) / 1e6)
+    server.script(hello(cut_after=0), hello(cut_after=0))
+    deltas.clear()
+    with pytest.raises(ModelError):
+        await answer(asked(), into=deltas)
+    assert of(AnswerUsage, deltas) == [], "nothing came"
+
+
 @pytest.mark.parametrize("wire", [wire for wire in WIRE_MODELS if wire != "ollama"])
 async def test_tokens_that_the_provider_had_in_its_cache_are_counted(
     server: OpenAIServer, asked: Build, answer: Any

@@ -22,7 +22,7 @@ from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
 from oi_tui.app.engine.core.blocks import Action, CallBlock, CodeBlock, ProseBlock
-from oi_tui.app.engine.core.chat_model import RECALL, Delta, Model, ToolSpec
+from oi_tui.app.engine.core.chat_model import RECALL, Delta, Model, ToolSpec, take_unreported
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import Emit, NoticeAdded, StepStarted
 from oi_tui.app.engine.core.ids import new_id
@@ -167,6 +167,8 @@ class Dialogue:
             except ModelError:
                 answer.close(complete=False)
                 raise
+            if self._halt.is_asked() and (spent := take_unreported(model)) is not None:
+                answer.take(spent)
             answer.close(complete=not self._halt.is_asked())
         if (usage := self._transcript.usage) is not before and not usage.last_estimated:
             self.window.note_counted(model, usage.last_input_tokens)

@@ -174,8 +174,18 @@ class ModelWrapper:
         """Do not wait any longer for the next attempt."""
         retry_now(self._model)
 
+    def take_unreported(self) -> "AnswerUsage | None":
+        """About what the last answer cost, if it was left in the middle; told once."""
+        return take_unreported(self._model)
+
 
 def retry_now(model: Model) -> None:
     """Have a model that waits for its next attempt make it at once; nothing happens if it does not wait, or cannot."""
     if callable(hurry := getattr(model, "retry_now", None)):
         hurry()
+
+
+def take_unreported(model: Model) -> AnswerUsage | None:
+    """About what the last answer cost, once, if it was left in the middle: what was read and written is paid for."""
+    take = getattr(model, "take_unreported", None)
+    return take() if callable(take) else None

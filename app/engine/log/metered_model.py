@@ -23,6 +23,7 @@ from oi_tui.app.engine.core.chat_model import (
     TextDelta,
     ThoughtDelta,
     ToolDelta,
+    take_unreported,
 )
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.model_request import RequestRecord, provider_prefix
@@ -54,12 +55,18 @@ class MeteredModel(ModelWrapper):
         self._blank = blank
         self._require = require
         self._wait = wait
+        self._unreported: AnswerUsage | None = None
         self._clock = clock
 
     def for_session(self, session_id: str) -> "MeteredModel":
         """The same model, counted for another session, such as a fork."""
         blank = msgspec.structs.replace(self._blank, session_id=session_id)
         return MeteredModel(self._model, self._note, blank, require=self._require, wait=self._wait, clock=self._clock)
+
+    def take_unreported(self) -> AnswerUsage | None:
+        """About what the last answer cost, if it was left in the middle; told once, and noted already."""
+        usage, self._unreported = self._unreported, None
+        return usage
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """The answer, unchanged; it is noted when it is over, however it ends."""
@@ -99,6 +106,9 @@ class MeteredModel(ModelWrapper):
             error, record["ending"] = failure, failure.kind
             raise
         finally:
+            if (usage := take_unreported(self._model)) is not None:
+                self._unreported = usage
+                record |= msgspec.structs.asdict(usage)
             record |= {"seconds": self._clock() - begun, "failed": error is not None}
             self._tell(msgspec.structs.replace(self._blank, **record), request, error)
             if keeps_words:

@@ -108,8 +108,6 @@ class LeanAttempt(Attempt):
         self._counts: TokenCounts | None = None
         self._over = False
         """Whether the server said that nothing comes any more."""
-        self._written = 0
-        """Bytes of the answer, thoughts and calls included."""
         self._thoughts: list[str] = []
         self._details = ThoughtPieces()
 

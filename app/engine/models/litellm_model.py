@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any
 
-from oi_tui.app.engine.core.chat_model import ChatRequest, Delta, TextDelta, ThoughtDelta
+from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatRequest, Delta, TextDelta, ThoughtDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelExtra
 from oi_tui.app.engine.models import messages
@@ -35,6 +35,7 @@ from oi_tui.app.engine.models.sealed_thoughts import (
     thoughts_by_call,
 )
 from oi_tui.app.engine.models.served_model import CONNECT_TIMEOUT, Attempt, ServedModel
+from oi_tui.app.engine.models.wire import estimate_counts
 
 
 class LiteLLMModel(ServedModel):
@@ -149,15 +150,26 @@ class _LiteLLMAttempt(Attempt):
                 yield told
         yield self._end(reason)
 
+    def estimate_usage(self, request: ChatRequest) -> AnswerUsage | None:
+        """With the price of LiteLLM's list."""
+        if self._is_counted or not self.started:
+            return None
+        litellm, counts = load(), estimate_counts(request, self._written)
+        usage = litellm.Usage(prompt_tokens=counts.input_tokens, completion_tokens=counts.output_tokens)
+        return self._usage(counts, listed=listed_price(litellm, self._facts, usage), estimated=True)
+
     def _read(self, delta: Any) -> Iterator[Delta]:
         self.started = self.started or _has_content(delta)
+        self._written += len((delta.content or "").encode())
         if thought := getattr(delta, "reasoning_content", None):
+            self._written += len(thought.encode())
             yield ThoughtDelta(text=thought)
         self._sealed += signed_blocks(delta) or encrypted_items(delta)
         if delta.content:
             yield TextDelta(text=delta.content)
         for call in delta.tool_calls or ():
             function = call.function
+            self._written += len((function.arguments or "").encode())
             yield self._calls.read(call.index, call.id or "", function.name or "", function.arguments or "")
 
 

@@ -6,6 +6,7 @@ The server of an embedded one is started when it is needed, one for all sessions
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -103,6 +104,11 @@ class Models:
             return await self._open_embedded(name, elsewhere)
         if name.startswith(FAKE):
             return await asyncio.to_thread(ScriptedModel, name)
+        try:
+            urlsplit(api_base or "").port  # noqa: B018 - raises
+        except ValueError:
+            hint = "Say https://HOST/v1."
+            raise ModelError("unreachable", "That is no address of a server.", hint=hint) from None
         api_key = await self.find_key(name, api_base or "", api_key)
         section = section_for(self._section, name, api_base or "")
         if self._keys is not None:

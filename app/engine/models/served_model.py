@@ -17,6 +17,7 @@ from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models.facts import Facts
 from oi_tui.app.engine.models.failures import BoundBroken, RequestFailure, failure
 from oi_tui.app.engine.models.prices import TokenCounts
+from oi_tui.app.engine.models.wire import estimate_counts
 
 LONGEST_WAIT = 60.0
 """Seconds: a server that asks for more is not waited for."""
@@ -51,6 +52,7 @@ class ServedModel(ABC):
         self._free = free
         self._backoff = backoff
         self._facts: Facts | None = None
+        self._unreported: AnswerUsage | None = None
         self._hurry = asyncio.Event()
         """Set to make the next attempt at once."""
         self.obstacle: ModelError | None = None
@@ -90,6 +92,7 @@ class ServedModel(ABC):
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
         """Ask, again while that may help and nothing has arrived. ModelError when it cannot answer."""
         facts = await self._ready()
+        self._unreported = None
         for attempt in range(self._section.retries + 1):
             answer = self._begin(facts, request)
             try:
@@ -97,9 +100,16 @@ class ServedModel(ABC):
                     async for delta in deltas:
                         yield delta
                 return
+            except (asyncio.CancelledError, GeneratorExit):
+                self._unreported = answer.estimate_usage(request)
+                raise
             except ModelError:
+                if (spent := answer.estimate_usage(request)) is not None:
+                    yield spent
                 raise
             except Exception as error:  # the boundary: clients raise whatever the libraries below them do
+                if (spent := answer.estimate_usage(request)) is not None:
+                    yield spent
                 failed = failure(error, facts.asked, started=answer.started)
                 delay = self._delay(failed, attempt, started=answer.started)
                 if delay is None:
@@ -109,6 +119,11 @@ class ServedModel(ABC):
             with suppress(TimeoutError):
                 async with asyncio.timeout(delay):
                     await self._hurry.wait()
+
+    def take_unreported(self) -> AnswerUsage | None:
+        """About what the last answer cost, if it was left in the middle; told once."""
+        usage, self._unreported = self._unreported, None
+        return usage
 
     @abstractmethod
     def _look_up(self) -> Facts:
@@ -137,11 +152,20 @@ class Attempt(ABC):
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._calls = CallNumbers()
+        self._written = 0
+        """Bytes of the answer, thoughts and calls included."""
+        self._is_counted = False
         self.started = False
         """Whether any part of it arrived, reasoning that is not shown included."""
         whole = facts.asked.answer_timeout
         self._end_of_time = asyncio.get_running_loop().time() + whole if whole else math.inf
         self._deadline = math.inf
+
+    def estimate_usage(self, request: ChatRequest) -> AnswerUsage | None:
+        """About what an answer cost that broke; None where nothing came, or what it cost was told."""
+        if self._is_counted or not self.started:
+            return None
+        return self._usage(estimate_counts(request, self._written), estimated=True)
 
     @abstractmethod
     def deltas(self) -> AsyncGenerator[Delta, None]:
@@ -178,6 +202,7 @@ class Attempt(ABC):
         if not all(isinstance(count, int) and 0 <= count <= MOST_TOKENS for count in (read, written)):
             _log.warning("impossible usage was ignored: %.60s and %.60s tokens", read, written)
             return None
+        self._is_counted = True
         cost = self._facts.price(counts, listed)
         thought, cached = (count if isinstance(count, int) else 0 for count in (counts.reasoning, counts.cached))
         return AnswerUsage(
