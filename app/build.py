@@ -9,6 +9,7 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.instructions import InstructionSources
 from oi_tui.app.engine.core.offline import go_offline, is_offline
+from oi_tui.app.engine.core.programs import Program
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import KernelSection, without_network
 from oi_tui.app.engine.environments.discovery import choose_environment
@@ -18,9 +19,11 @@ from oi_tui.app.engine.files.own_instructions import own_instructions
 from oi_tui.app.engine.files.program_log import redact_logs, set_verbose
 from oi_tui.app.engine.files.settings_file import SETTINGS
 from oi_tui.app.engine.files.written_files import find_written_files
-from oi_tui.app.engine.hooks import registered_models
+from oi_tui.app.engine.hooks.calling import Hooks
+from oi_tui.app.engine.hooks.registered import registered_forms, registered_models, registered_programs
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.kernels.programs import forms_source
 from oi_tui.app.engine.kernels.remote.living import living_kernels
 from oi_tui.app.engine.kernels.remote.server_kernels import ServerKernels
 from oi_tui.app.engine.kernels.remote.servers import known_servers
@@ -45,6 +48,7 @@ from oi_tui.app.engine.trust.instruction_files import folder_instructions
 from oi_tui.app.engine.trust.rule_files import load_policy
 from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
 from oi_tui.app.frontend.client import LocalClient
+from oi_tui.plugins.decisions_file import PLUGINS_FILE
 from oi_tui.plugins.host import engine_hooks
 
 
@@ -79,7 +83,8 @@ def make_engine(
         cwd=Path(setup.cwd),
         trusted=setup.trusted,
         seen=setup.rules,
-        own=[paths.data_dir() / FOLDERS, paths.audit_dir()],  # decisions, audit log: changes need approval
+        # Decisions and the audit log: changes need approval.
+        own=[paths.data_dir() / FOLDERS, paths.data_dir() / PLUGINS_FILE, paths.audit_dir()],
     )
     secrets = redactor or redactor_of(setup, environ)
     hooks = engine_hooks()
@@ -101,12 +106,13 @@ def make_engine(
         program=version("oi-tui"),
     )
     spill_dir = paths.private_dir(paths.data_dir() / "outputs")
+    added = kernel_additions(hooks)
 
     return Engine(
         Services(
             setup=setup,
             models=models,
-            make_kernels=lambda ties: make_kernels(setup, environ, ties, profile, secrets, spill_dir),
+            make_kernels=lambda ties: make_kernels(setup, environ, ties, profile, secrets, spill_dir, *added),
             send=send,
             log=Log(store=store, trail=trail, tape=tape),
             policy=policy,
@@ -142,8 +148,10 @@ def make_kernels(
     profile: Profile,
     redactor: Redactor,
     spill_dir: Path,
+    programs: Mapping[str, Program] | None = None,
+    cells_at_start: tuple[str, ...] = (),
 ) -> Kernels:
-    """The kernels of one session. SettingsError if the chosen Python or server does not exist."""
+    """The kernels of one session, with what plugins add. SettingsError if there is no such Python or server."""
     kernel, cwd = setup.settings.kernel, Path(setup.cwd)
     chosen = choose_environment(cwd, environ, asked=kernel.python, trusted=setup.trusted)
     servers = known_servers()
@@ -163,11 +171,18 @@ def make_kernels(
         learn_secret=redactor.learn,
         session_id=lambda: ties.session_id,
         keeps_kernels=lambda: kernel.keep or ties.keeps_kernels,
+        cells_at_start=cells_at_start,
     )
     there = ServerKernels(launch, servers, living_kernels())
     open_to_all = "Offline, but code runs without a sandbox: it can reach the network." if is_offline() else ""
     remarks = (there.begin(kernel.server) or chosen.remark, moved, "" if profile.encloses else open_to_all)
-    return Kernels(launch, " ".join(remark for remark in remarks if remark), there=there)
+    return Kernels(launch, " ".join(remark for remark in remarks if remark), there=there, programs=programs)
+
+
+def kernel_additions(hooks: Hooks) -> tuple[dict[str, Program], tuple[str, ...]]:
+    """What plugins add to kernels: programs of languages, and cells that Python kernels execute first."""
+    forms = registered_forms(hooks)
+    return registered_programs(hooks), (forms_source(forms),) if forms else ()
 
 
 def preloads(settings: KernelSection, *, small_model: bool) -> bool:

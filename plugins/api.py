@@ -25,11 +25,13 @@ from oi_tui.app.engine.core.chat_model import (
 )
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.hooks import hookimpl
+from oi_tui.app.engine.core.programs import KernelForm, KernelProgram, LanguageProgram
+from oi_tui.app.engine.hooks.specs import hookimpl
+from oi_tui.app.engine.hooks.values import Exporter, ImportedContent, Importer, Judgement, Refuse, SessionContent
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
-from oi_tui.plugins.drawing import Drawing
+from oi_tui.plugins.screen_values import Drawing, Insert, SessionView, SidePanel, SlashCommand, StatusItem
 
 API_VERSION = 1
 """Raised when what is on this page changes so that a plugin must change, too."""
@@ -50,10 +52,24 @@ __all__ = [
     "Delta",
     "Drawing",
     "ErrorOutput",
+    "Exporter",
+    "ImportedContent",
+    "Importer",
+    "Insert",
+    "Judgement",
+    "KernelForm",
+    "KernelProgram",
+    "LanguageProgram",
     "Model",
     "NoticeBlock",
     "Output",
+    "Refuse",
     "RichOutput",
+    "SessionContent",
+    "SessionView",
+    "SidePanel",
+    "SlashCommand",
+    "StatusItem",
     "StreamOutput",
     "TextDelta",
     "Tool",

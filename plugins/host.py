@@ -1,40 +1,143 @@
-"""Finds what third parties have installed for us and imports it: entry points of the group `oi_tui`.
+"""Imports the plugins that the person enabled, each only in the process that it is for.
 
-A plugin that cannot be imported is named in the log and is as if it were not there.
+One that cannot be imported, or that has changed since it was enabled, is named, and is as if it were not there.
 """
 
 import logging
+import sys
+import time
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from pathlib import Path
+from pkgutil import resolve_name
+from types import ModuleType
 
-from oi_tui.app.engine.hooks import NAME, EngineHooks, Hooks, ScreenHooks
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, SLOW_ON_SCREEN, Hooks, Trouble, error_line
+from oi_tui.app.engine.hooks.time_limit import TookTooLong, time_limit
 from oi_tui.plugins.builtin import BUILT_IN
+from oi_tui.plugins.decisions_file import PluginDecision, plugin_decisions
+from oi_tui.plugins.finding import (
+    SPECS,
+    FoundPlugin,
+    Process,
+    find_plugin,
+    find_plugins,
+    plugin_of_text,
+    read_plugin_file,
+)
 
 _log = logging.getLogger(__name__)
 
+LOADING = 10.0
+"""Seconds that the import of a plugin may take."""
 
-def plugins(process: str) -> list[tuple[str, object]]:
-    """Package name and module (or object) of each plugin, in the order of the names; built-in ones last."""
-    from importlib.metadata import entry_points  # deferred: 15 ms that the first frame need not wait for
+SLOW_LOADING = 1.0
+"""Seconds from which on it is named for that."""
 
-    found: list[tuple[str, object]] = []
-    for point in entry_points(group=NAME):
-        package = point.dist.name if point.dist is not None else point.module
+
+class LoadedPlugins:
+    """What one process has loaded, and what was wrong."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.plugins: list[tuple[str, object]] = []
+        self.troubles: list[Trouble] = []
+
+    def load(self) -> Hooks:
+        """Import all that is enabled for this process."""
         try:
-            found.append((f"{package}:{point.name}", point.load()))
-        except Exception:
+            decisions = plugin_decisions().all()
+        except OiTuiError as error:
+            self.troubles.append(Trouble("", "", "no record", error.title))
+            decisions = {}
+        for name, decision in sorted(decisions.items()):
+            if decision.state == "enabled" and name not in BUILT_IN[self.process]:
+                self._load_enabled(name, decision)
+        for name, module in BUILT_IN[self.process].items():
+            if (decided := decisions.get(name)) is None or decided.state != "disabled":
+                self._import(name, name, lambda module=module: import_module(module))
+        slow = SLOW_IN_ENGINE if self.process == "engine" else SLOW_ON_SCREEN
+        return Hooks(SPECS[self.process], self.plugins, slow=slow, troubles=self.troubles)
+
+    def _load_enabled(self, name: str, decision: PluginDecision) -> None:
+        found = find_plugin(name)
+        if found is None:
+            self.troubles.append(Trouble(name, "", "cannot be loaded", "it is not there any more"))
+        elif found.fault:
+            self.troubles.append(Trouble(name, "", "cannot be loaded", found.fault))
+        elif found.digest != decision.digest:
+            self.troubles.append(Trouble(name, "", "has changed"))
+        else:
+            for reference in found.loads.get(self.process, ()):
+                if found.kind == "file":
+                    self._import(name, name, lambda: import_file(Path(found.place), decision.digest))
+                else:
+                    several = len(found.loads[self.process]) > 1
+                    label = f"{name}:{reference}" if several else name
+                    self._import(name, label, lambda reference=reference: resolve_name(reference))
+
+    def _import(self, name: str, label: str, load: object) -> None:
+        assert callable(load)
+        began = time.perf_counter()
+        try:
+            with time_limit(LOADING):
+                self.plugins.append((label, load()))
+        except TookTooLong:
+            self.troubles.append(Trouble(name, "", "cannot be loaded", f"its import took longer than {LOADING:.0f} s"))
+        except (Exception, SystemExit) as error:
             # The boundary to somebody else's code: whatever its import raises, we continue without it.
-            _log.warning("the plugin %s of %s cannot be loaded", point.value, package, exc_info=True)
-    built_in = [(name, import_module(module)) for name, module in BUILT_IN[process].items()]
-    return [*sorted(found, key=lambda pair: pair[0].lower()), *built_in]
+            _log.warning("the plugin %s cannot be loaded", label, exc_info=True)
+            self.troubles.append(Trouble(name, "", "cannot be loaded", error_line(error)))
+        else:
+            if (took := time.perf_counter() - began) > SLOW_LOADING:
+                self.troubles.append(Trouble(name, "import", "slow", f"{took:.1f} s"))
+
+
+def import_file(path: Path, digest: str) -> ModuleType:
+    """The module of a single file, made of the very text whose digest was looked at; SettingsError if that has
+    changed."""
+    text = read_plugin_file(path)
+    if plugin_of_text(path, text).digest != digest:
+        raise ImportError("it changed just now")
+    module = ModuleType(f"oi_tui_plugin_{path.stem}")
+    module.__file__ = str(path)
+    code = compile(text, str(path), "exec")
+    sys.modules[module.__name__] = module
+    try:
+        exec(code, module.__dict__)
+    except BaseException:
+        del sys.modules[module.__name__]
+        raise
+    return module
 
 
 def engine_hooks() -> Hooks:
-    """The plugins of the engine's process."""
-    return Hooks(EngineHooks, plugins("engine"))
+    """The plugins of the engine's process. What is new there is among its troubles, once."""
+    hooks = LoadedPlugins("engine").load()
+    hooks.troubles += new_plugins()
+    return hooks
 
 
 @cache
 def screen_hooks() -> Hooks:
-    """The plugins of the screen's process, looked for once."""
-    return Hooks(ScreenHooks, plugins("screen"))
+    """The plugins of the screen's process, loaded when they are first wanted."""
+    return LoadedPlugins("screen").load()
+
+
+def new_plugins() -> Iterator[Trouble]:
+    """The plugins that the person has not been told of; from now on they have."""
+    try:
+        decisions = plugin_decisions()
+        known = decisions.all()
+        for found in find_plugins():
+            if found.kind != "built-in" and found.name not in known:
+                decisions.decide(found.name, "told", found.digest)
+                yield Trouble(found.name, "", "is new", _describe(found))
+    except OiTuiError as error:
+        _log.warning("new plugins cannot be told: %s", error.title)
+
+
+def _describe(found: FoundPlugin) -> str:
+    return f"{found.author or 'an unknown author'}, {found.place}"

@@ -31,6 +31,7 @@ _ORIGINS = {
     "program": "the program's own",
     "folder": "of this trusted folder",
     "own": "yours",
+    "plugin": "of a plugin",
     "facts": "today",
 }
 

@@ -1,9 +1,6 @@
 """A tool: the date and time in any zone, which the model cannot know. The person is asked about each call.
 
-To install it, `pip install` a package with this file as `my_clock.py` and, in its pyproject.toml,
-
-    [project.entry-points.oi_tui]
-    clock = "my_clock"
+To install it, copy it to ~/.config/oi-tui/plugins and enable it: oi-tui plugins enable clock.py
 """
 
 from datetime import datetime

@@ -1,9 +1,6 @@
 """A hook: one JSON line for each run (language, seconds, how it ended) in the file that `OI_TUI_STOPWATCH` names.
 
-To install it, `pip install` a package with this file as `my_stopwatch.py` and, in its pyproject.toml,
-
-    [project.entry-points.oi_tui]
-    stopwatch = "my_stopwatch"
+To install it, copy it to ~/.config/oi-tui/plugins and enable it: oi-tui plugins enable stopwatch.py
 
 then start `OI_TUI_STOPWATCH=runs.jsonl oi-tui`.
 """

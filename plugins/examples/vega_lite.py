@@ -1,9 +1,6 @@
 """A renderer: charts of Altair (Vega-Lite 5) as Markdown that says what is drawn.
 
-To install it, `pip install` a package with this file as `my_vega_lite.py` and, in its pyproject.toml,
-
-    [project.entry-points.oi_tui]
-    vega_lite = "my_vega_lite"
+To install it, copy it to ~/.config/oi-tui/plugins and enable it: oi-tui plugins enable vega_lite.py
 """
 
 from oi_tui.plugins.api import RichOutput, hookimpl

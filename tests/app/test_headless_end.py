@@ -17,7 +17,7 @@ from support.script import Script
 
 PLUGIN = """
 import asyncio, contextlib, threading
-from oi_tui.app.engine.hooks import hookimpl
+from oi_tui.app.engine.hooks.specs import hookimpl
 from oi_tui.app.engine.tools.tool import Capabilities, Tool
 
 async def insist(arguments, output):

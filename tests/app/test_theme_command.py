@@ -8,8 +8,10 @@ from click.testing import CliRunner, Result
 from oi_tui.app.cli import program
 from oi_tui.app.commands.theme_folders import own_themes, theme_folders
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.hooks import hookimpl
+from oi_tui.app.engine.hooks.calling import Hooks
+from oi_tui.app.engine.hooks.specs import hookimpl
 from oi_tui.plugins import host
+from oi_tui.plugins.screen_specs import ScreenHooks
 from oi_tui.themes.loader import load_palette
 
 
@@ -64,10 +66,7 @@ def test_V19_a_plugin_brings_themes_and_replaces_none(tmp_path: Path, monkeypatc
         def register_themes(self) -> Path:
             return tmp_path
 
-    monkeypatch.setattr(host, "plugins", lambda: [("reef", Reef())])
-    host.screen_hooks.cache_clear()
-    try:
-        assert load_palette("reef", theme_folders()).title == "Of a plugin"
-        assert load_palette("nord", theme_folders()).title == "After Nord"
-    finally:
-        host.screen_hooks.cache_clear()
+    hooks = Hooks(ScreenHooks, [("reef", Reef())])
+    monkeypatch.setattr(host, "screen_hooks", lambda: hooks)
+    assert load_palette("reef", theme_folders()).title == "Of a plugin"
+    assert load_palette("nord", theme_folders()).title == "After Nord"

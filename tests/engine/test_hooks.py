@@ -16,7 +16,9 @@ from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted, SessionOpe
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, Settings
 from oi_tui.app.engine.core.verbs import Open, Rebuild
-from oi_tui.app.engine.hooks import NO_PLUGINS, EngineHooks, Hooks, ScreenHooks, hookimpl, registered_tools
+from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
+from oi_tui.app.engine.hooks.registered import registered_tools
+from oi_tui.app.engine.hooks.specs import EngineHooks, hookimpl
 from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.audit.log import find_log
 from oi_tui.app.engine.log.audit.records import RunBegan, Surroundings, decode
@@ -25,6 +27,7 @@ from oi_tui.app.engine.session.open_session import OpenSession
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.trust.change_scan import FolderScanner
+from oi_tui.plugins.screen_specs import ScreenHooks
 from support.front import engine
 from support.turns import play
 
@@ -214,7 +217,10 @@ async def test_a_plugin_that_fails_in_every_hook_does_not_disturb_the_turn_and_i
 
     assert kernel.ran == ["1+1", "2+2"]
     assert sorted(notice.title for notice in told) == sorted(
-        f"The plugin broken failed in its hook {hook}." for hook in ENGINE_HOOKS
+        [
+            *(f"The plugin broken failed in its hook {hook}." for hook in ENGINE_HOOKS),
+            "The hook event_happened of the plugin broken is not called any more in this session.",
+        ]
     )
     assert {notice.level for notice in told} == {"warning"}
 
@@ -282,4 +288,4 @@ def test_a_plugin_that_raises_while_its_tools_are_taken_is_named(
 
     hooks = Hooks(EngineHooks, [("broken", plugin_of(register_tools=register))])
     assert registered_tools(hooks) == ()
-    assert [record.getMessage() for record in caplog.records] == [f"the plugin broken registers no tools: {error}"]
+    assert [record.getMessage() for record in caplog.records] == ["the plugin broken failed in register_tools"]

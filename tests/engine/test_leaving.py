@@ -12,7 +12,8 @@ from oi_tui.app.engine.core.events import NoticeAdded, OutputAdded, OutputKept, 
 from oi_tui.app.engine.core.protocol import Configure, Reply
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.verbs import AddRule, Fork, Interrupt, Leave, Open, Restart, SetBudget, Submit, UseModel
-from oi_tui.app.engine.hooks import EngineHooks, Hooks, hookimpl
+from oi_tui.app.engine.hooks.calling import Hooks
+from oi_tui.app.engine.hooks.specs import EngineHooks, hookimpl
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.session.services import Services

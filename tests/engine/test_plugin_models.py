@@ -6,7 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from oi_tui.app.engine.core.settings import ModelSection
-from oi_tui.app.engine.hooks import EngineHooks, Hooks, hookimpl, registered_models
+from oi_tui.app.engine.hooks.calling import Hooks
+from oi_tui.app.engine.hooks.registered import registered_models
+from oi_tui.app.engine.hooks.specs import EngineHooks, hookimpl
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.testing import FakeModel
 
@@ -52,7 +54,7 @@ def test_m8_what_is_no_model_or_takes_a_name_is_left_out_and_logged(
     with caplog.at_level(logging.ERROR):
         found = registered_models(Hooks(EngineHooks, [("lab", Plugin(good, wrong))]))
     assert found == {"lab/good": good}
-    assert "the plugin lab registers no further models" in caplog.text
+    assert "the plugin lab gave nothing useful in register_models" in caplog.text
 
 
 def test_m8_a_plugin_that_raises_takes_no_other_along() -> None:

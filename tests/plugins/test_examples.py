@@ -1,7 +1,6 @@
 """The example plugins do what they say, wired as an installed plugin is."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,12 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Open
-from oi_tui.app.engine.hooks import EngineHooks, Hooks, ScreenHooks
+from oi_tui.app.engine.hooks.calling import Hooks
+from oi_tui.app.engine.hooks.specs import EngineHooks
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.plugins import examples
 from oi_tui.plugins.examples import clock, stopwatch, vega_lite
+from oi_tui.plugins.screen_specs import ScreenHooks
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Ink
@@ -26,13 +27,14 @@ from oi_tui.widgets.timeline.outputs import registry
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from support.enclosure import UNENCLOSED
 from support.front import Front, engine
+from support.plugin_packages import enable, install, plugin_home
 
 
 def test_each_is_under_thirty_lines_and_says_how_to_install_it() -> None:
     for path in Path(examples.__file__).parent.glob("[!_]*.py"):
         text = path.read_text(encoding="utf-8")
         assert len(text.splitlines()) < 30
-        assert f'[project.entry-points.oi_tui]\n    {path.stem} = "my_{path.stem}"' in text
+        assert "entry-points" in text or "config/oi-tui/plugins" in text
 
 
 async def test_the_stopwatch_writes_a_line_for_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,32 +65,26 @@ async def test_the_clock_is_asked_about_and_tells_the_time_and_what_it_does_not_
     assert "Nowhere/At_all" in model.requests[2].messages[-1].text
 
 
-async def test_an_engine_that_is_built_from_settings_finds_what_is_installed(
-    tmp_path: Path, clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+async def test_an_engine_that_is_built_from_settings_finds_what_is_installed_and_enabled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in clean_env.items():
-        monkeypatch.setenv(name, value)
-    info = tmp_path / "oi_tui_greeter-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: oi-tui-greeter\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[oi_tui]\ngreeter = oi_tui_greeter\n")
-    (tmp_path / "oi_tui_greeter.py").write_text(GREETER)
-    monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "answers.json").write_text('["Hello."]')
     model = ModelSection(name=f"fake/{tmp_path / 'answers.json'}", titles=False)
-    front = Front(local_client(Configure(settings=Settings(model=model, sandbox=UNENCLOSED), cwd=str(tmp_path))))
-    try:
-        await front.client.send(Open())
-        await front.turn("hi")
-        notices = [block.title for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
-        assert notices == ["The plugin oi-tui-greeter:greeter failed in its hook before_request."]
-    finally:
-        await front.client.close()
-        sys.modules.pop("oi_tui_greeter", None)
+    with plugin_home(tmp_path / "home", monkeypatch) as packages:
+        install(packages, "oi-tui-greeter", {"oi_tui_greeter": GREETER}, {"engine": "oi_tui_greeter"})
+        enable("oi-tui-greeter")
+        front = Front(local_client(Configure(settings=Settings(model=model, sandbox=UNENCLOSED), cwd=str(tmp_path))))
+        try:
+            await front.client.send(Open())
+            await front.turn("hi")
+            notices = [block.title for block in front.transcript.blocks if isinstance(block, NoticeBlock)]
+            assert notices == ["The plugin oi-tui-greeter failed in its hook before_request."]
+        finally:
+            await front.client.close()
 
 
 GREETER = """
-from oi_tui.app.engine.hooks import hookimpl
+from oi_tui.plugins.api import hookimpl
 
 @hookimpl
 def before_request(request):

@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Decide, Submit
-from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
+from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
 from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store

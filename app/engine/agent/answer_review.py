@@ -4,12 +4,16 @@ import asyncio
 from collections.abc import Sequence
 
 from oi_tui.app.engine.agent.claims import claimed_files, missing_files
+from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.core.blocks import Action, Block, ProseBlock
 from oi_tui.app.engine.core.events import Emit, NoticeAdded
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.transcript.transcript import Transcript
+
+MOST_OBJECTIONS = 2
+"""Answers of a turn that plugins send back."""
 
 MOST = 2
 """Calls of a model that cannot be read; then it writes code in fences."""
@@ -21,18 +25,21 @@ LOOKING = 1.0
 class AnswerReview:
     """Reviews the answers of one session, each before the turn may end with it."""
 
-    def __init__(self, transcript: Transcript, kernels: KernelSource, emit: Emit) -> None:
+    def __init__(self, transcript: Transcript, kernels: KernelSource, emit: Emit, plugins: HookCalls) -> None:
         self._transcript = transcript
         self._kernels = kernels
         self._emit = emit
+        self._plugins = plugins
         self._spoilt: dict[str, int] = {}
         """By name of the model: calls that could not be read."""
         self._asked = False
         """Whether this turn was asked about a file."""
+        self._objections = 0
+        """Answers of this turn that plugins sent back."""
 
     def begin_turn(self) -> None:
-        """Files may be asked about again."""
-        self._asked = False
+        """Files may be asked about again, and plugins may object."""
+        self._asked, self._objections = False, 0
 
     def allows_calls(self, model: str) -> bool:
         """Whether this model is offered native calls."""
@@ -40,7 +47,21 @@ class AnswerReview:
 
     async def objects(self, answer: Sequence[Block], model: str) -> bool:
         """Whether the model has to answer again; it reads why. `answer` is the whole of one, and proposes nothing."""
-        return self._objects_to_calls(answer, model) or await self._objects_to_claims(answer)
+        if self._objects_to_calls(answer, model) or await self._objects_to_claims(answer):
+            return True
+        return self._plugin_objects("\n\n".join(block.text for block in answer if isinstance(block, ProseBlock)))
+
+    def _plugin_objects(self, text: str) -> bool:
+        plugin, why = self._plugins.answer_objection(text)
+        if not plugin:
+            return False
+        self._objections += 1
+        if self._objections > MOST_OBJECTIONS:
+            self._say("warning", f"The plugin {plugin} still objects to the answer, which stays as it is: {why}", "")
+            return False
+        told = f"Your answer cannot stand: {why}. Answer again."
+        self._say("info", f"The plugin {plugin} sent the answer back: {why}", told)
+        return True
 
     def _objects_to_calls(self, answer: Sequence[Block], model: str) -> bool:
         spoilt = [one for one in answer if isinstance(one, Action) and one.call_id is not None and one.state == "cut"]

@@ -260,7 +260,9 @@ _PARTS: dict[str, tuple[ContextState, ...]] = {
 
 def _part_name(part: InstructionPart) -> str:
     """As the person knows it: a file by its name."""
-    return part.name if part.origin == "folder" else "your instructions" if part.origin == "own" else "instructions"
+    if part.origin in ("folder", "plugin"):
+        return part.name
+    return "your instructions" if part.origin == "own" else "instructions"
 
 
 def _summary_in_use(groups: Sequence[MessageGroup]) -> tuple[SummaryBlock | None, int]:

@@ -5,7 +5,7 @@ Nothing here runs anything.
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from oi_tui.app.engine.agent.guard import CROWDED, RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
 from oi_tui.app.engine.agent.own_files import OwnFiles
 from oi_tui.app.engine.agent.runners import Runners
+from oi_tui.app.engine.agent.stricter_ruling import stricter_ruling
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import RECALL
 from oi_tui.app.engine.core.errors import KernelError
@@ -23,6 +24,7 @@ from oi_tui.app.engine.core.events import DecisionMade, DecisionRequested, Emit
 from oi_tui.app.engine.core.outcomes import NOBODY, Decider, StopReason
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.hooks.values import Judgement
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.destruction import made_paths
 from oi_tui.app.engine.policy.losses import MANY_FOLDERS, NO_LOOK, Loss, WorkLook, folders_of
@@ -77,6 +79,8 @@ class Decisions:
         self._taint = Taint()
         self._past = tuple(past)
         """What has not been looked through for it yet."""
+        self.objection: Callable[[ActionBlock], Judgement | None] = lambda block: None
+        """What plugins have against an action."""
 
     @property
     def mode(self) -> ApprovalMode:
@@ -244,7 +248,8 @@ class Decisions:
         if recalls and ruling.verdict == "ask" and ruling.ground == "mode":
             ruling = ruling._replace(verdict="allow", by="it reads this conversation only", ground="rule")
         case = self._case(block, ruling, request)
-        return self._grants.apply(case, self.policy, self.mode)
+        ruling = self._grants.apply(case, self.policy, self.mode)
+        return stricter_ruling(ruling, self.objection(block), self.policy, self.mode)
 
     def _request(
         self,

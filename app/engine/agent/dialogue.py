@@ -60,7 +60,7 @@ class Dialogue:
         self._plugins, self._halt, self._emit = plugins, halt, emit
         self._conversation = Conversation(instructions.redactor, settings.output_to_model)
         self._ready = ready
-        self._review = AnswerReview(transcript, kernels, emit)
+        self._review = AnswerReview(transcript, kernels, emit, plugins)
         spilled = runners.tools.spill_dir
         runners.tools.add_recall(recall_tool(lambda: transcript.blocks, instructions.redactor, spilled))
         runners.tools.add_inner(

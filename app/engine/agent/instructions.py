@@ -49,6 +49,8 @@ class Instructions:
         self._kernels = kernels
         self.redactor, self._emit = redactor, emit
         self._today = today
+        self.of_plugins: Callable[[], tuple[InstructionPart, ...]] = tuple
+        """What plugins add; the same for the whole session."""
 
     def use(self, text: str | None) -> None:
         """The person's own from the next step on, None those of the settings again; SettingsError if this is no
@@ -90,6 +92,7 @@ class Instructions:
             InstructionPart(origin="program", name="oi-tui", text=base),
             *fit_instructions(self._sources.folder, most),
             *map(self._render_or_keep, own),
+            *self.of_plugins(),
             InstructionPart(origin="facts", name="date", text=facts),
         )
         return tuple(part for part in found if part.text.strip())

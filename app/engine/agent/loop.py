@@ -49,7 +49,7 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Language, Level
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks
+from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource, RejoinableKernel, Runner
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, read_source
 from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
@@ -106,14 +106,14 @@ class Session:
             self.budget.carry(forked_from.transcript.usage, self.transcript.usage)
             self.emitter = forked_from.emitter
             self.emitter.lead_to(self.transcript)
-        self.emitter.observers = tuple(observers)
-        self.emit = self.emitter.emit
+        self.emitter.observers, self.emit = tuple(observers), self.emitter.emit
         self.choices = SessionChoices(model, self.decisions, self.budget, self.emit, complete=settings.complete)
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
         self._clock, self._seal, self._time_limit, self._find_written = clock, seal, time_limit, find_written
-        self.steering = Steering(steers, self.transcript, self.decisions, self.emit)
+        self.steering = Steering(steers, self.transcript, self.decisions, self.emit, self.plugins.prompt_objection)
         self._guard, self._syntax, self._halt = RepeatGuard(settings.max_repeats), SyntaxCheck(), Halt()
         self.instructions = Instructions(instructions, self.transcript, kernels, redactor or Redactor(), self.emit)
+        self.decisions.objection, self.instructions.of_plugins = self.plugins.judge, self.plugins.instructions
         self.dialogue = Dialogue(
             self.transcript,
             choices=self.choices,
@@ -137,8 +137,10 @@ class Session:
     async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> None:
         """One turn, from the prompt to rest."""
         self._begin()
-        self.steering.emit_prompt(TurnStarted(block_id=new_id(), text=text, files=files, context=context))
-        await self._turn()
+        if self.steering.emit_prompt(TurnStarted(block_id=new_id(), text=text, files=files, context=context)):
+            await self._turn()
+        else:
+            self.emit(TurnEnded(reason="refused", detail="A plugin objects to the prompt."))
 
     async def go_on(self) -> None:
         """One turn without a new prompt: after an error, a cap or an interrupt."""
@@ -188,6 +190,7 @@ class Session:
         self._halt.clear()
         self._calls.take_stop()
         self.decisions.begin_turn()
+        self.plugins.tell_troubles()
         self._guard = RepeatGuard(self.settings.max_repeats)
 
     # -- deciding and running ------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any
 
 from oi_tui.app.engine.agent.decisions import Decisions
 from oi_tui.app.engine.agent.halt import TurnStopped
-from oi_tui.app.engine.core.events import Emit, NoticeAdded, TurnStarted
+from oi_tui.app.engine.core.events import ContextMarked, Emit, NoticeAdded, TurnStarted
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.transcript.transcript import Transcript
 
@@ -21,13 +21,22 @@ async def no_steers() -> Sequence[TurnStarted]:
 class Steering:
     """Shared by the loop, which asks it between steps, and whatever takes the user's keys."""
 
-    def __init__(self, take: Steers, transcript: Transcript, decisions: Decisions, emit: Emit) -> None:
+    def __init__(
+        self,
+        take: Steers,
+        transcript: Transcript,
+        decisions: Decisions,
+        emit: Emit,
+        objection: Callable[[str], str] = lambda text: "",
+    ) -> None:
+        """`objection` says what plugins have against a prompt, "" if nothing."""
         self.pausing = False
         """Whether the turn ends after the step that runs."""
         self._take = take
         self._transcript = transcript
         self._decisions = decisions
         self._emit = emit
+        self._objection = objection
 
     def begin_turn(self) -> None:
         """Nobody has asked this turn to pause."""
@@ -48,12 +57,15 @@ class Steering:
 
     async def emit_prompts(self) -> bool:
         """Emit what the model reads at the next step; whether there is anything."""
-        prompts = await self._take()
-        for prompt in prompts:
-            self.emit_prompt(prompt)
-        return bool(prompts)
+        read = [self.emit_prompt(prompt) for prompt in await self._take()]
+        return any(read)
 
-    def emit_prompt(self, prompt: TurnStarted) -> None:
-        """One prompt; from now on, its files may have been read."""
+    def emit_prompt(self, prompt: TurnStarted) -> bool:
+        """One prompt, and whether the model reads it; from now on, its files may have been read."""
         self._decisions.note_files(prompt.files)
         self._emit(prompt)
+        if why := self._objection("\n\n".join(filter(None, (prompt.text, prompt.context)))):
+            self._emit(ContextMarked(block_id=prompt.block_id, mark="left out"))
+            hint = "The model does not read it. Change it and send it again; /plugins shows and disables plugins."
+            self._emit(NoticeAdded(block_id=new_id(), level="warning", title=why, hint=hint))
+        return not why

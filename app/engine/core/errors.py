@@ -29,12 +29,16 @@ ModelErrorKind = Literal[
     "bad_request",
     "bad_reply",
     "budget",
+    "refused",
     "other",
 ]
 
 
 _ALL_THE_SAME = ("unknown_model", "no_key")
 """Another try with the same model ends in the same way."""
+
+_NO_TRY = ("budget", "refused")
+"""Nor does another model help."""
 
 
 class OiTuiError(Exception):
@@ -71,7 +75,7 @@ class ModelError(OiTuiError):
         """What the server said that it takes when it refused more; 0 where it did not say."""
         self.continues = False
         """Whether another model continues what has arrived, as soon as it is asked."""
-        self.remedies = () if kind == "budget" else ("model",) if kind in _ALL_THE_SAME else ("retry", "model")
+        self.remedies = () if kind in _NO_TRY else ("model",) if kind in _ALL_THE_SAME else ("retry", "model")
 
 
 class KernelError(OiTuiError):

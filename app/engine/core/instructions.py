@@ -16,9 +16,9 @@ MOST_OF_FILES = 64_000
 TemplateValue = str | int | float | bool | tuple[str, ...]
 """What a variable of a template can be."""
 
-InstructionOrigin = Literal["program", "folder", "own", "facts"]
-"""The program itself; a file of the trusted folder; the person, by settings, profile or for this session; what holds
-on this machine today."""
+InstructionOrigin = Literal["program", "folder", "own", "plugin", "facts"]
+"""The program itself; a file of the trusted folder; the person, by settings, profile or for this session; a plugin;
+what holds on this machine today."""
 
 
 class InstructionPart(Value, frozen=True, kw_only=True):
@@ -66,7 +66,11 @@ def fit_instructions(parts: Iterable[InstructionPart], most: int = MOST_OF_FILES
     return tuple(reversed(fitting))
 
 
-_HEADINGS = {"folder": "Instructions of this project, from {}:", "own": "Instructions of the user:"}
+_HEADINGS = {
+    "folder": "Instructions of this project, from {}:",
+    "own": "Instructions of the user:",
+    "plugin": "Instructions of the plugin {}:",
+}
 
 
 def instructions_message(parts: Iterable[InstructionPart]) -> str:

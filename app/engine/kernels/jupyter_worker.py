@@ -260,7 +260,8 @@ class JupyterWorker:
         if not self.has_helper:
             self.remark = WITHOUT_HELPER.format(name=self._name)
         else:
-            await self._execute_silently(at_start())
+            for cell in (at_start(), *self._launch.cells_at_start):
+                await self._execute_silently(cell)
             if self._launch.preload():
                 await self._execute_silently(PRELOAD)
 

@@ -52,6 +52,8 @@ class Launch:
     """Called when a kernel that may live on is left: the session it belongs to; "" if nobody will reconnect."""
     keeps_kernels: Callable[[], bool] = lambda: False
     """Called at the end: whether kernels on servers keep running without us."""
+    cells_at_start: tuple[str, ...] = ()
+    """Further cells that each Python kernel executes before all others."""
     patience: LivenessTimeouts = field(default_factory=LivenessTimeouts)
     """How long Jupyter kernels may give no sign of life."""
 

@@ -1,12 +1,14 @@
 """The kernels of a session, by language: made when first asked for, kept until the end."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 
 from msgspec import structs
 
 from oi_tui.app.engine.core.errors import KernelError, OiTuiError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice, KernelMove
+from oi_tui.app.engine.core.programs import LanguageProgram, Program
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
 from oi_tui.app.engine.environments.machine import machine_in_words
@@ -16,6 +18,7 @@ from oi_tui.app.engine.kernels.installing import InstallRunner, installer
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.page_kernel import PAGE_LANGUAGE, PageKernel
+from oi_tui.app.engine.kernels.programs import ProgramKernel, program_spec
 from oi_tui.app.engine.kernels.remote.contents import read_remote, write_remote
 from oi_tui.app.engine.kernels.remote.kernel import RemoteKernel
 from oi_tui.app.engine.kernels.remote.living import living_kernels
@@ -47,9 +50,10 @@ class Kernels:
         server: KnownServer | None = None,
         *,
         there: ServerKernels | None = None,
+        programs: Mapping[Language, Program] | None = None,
     ) -> None:
         """`remark` is what the person has to know of how the Python was chosen. With a `server`, or where `there` has a
-        place, Python and the shell run there."""
+        place, Python and the shell run there. `programs` run further languages."""
         self.remark = remark
         self._launch = launch
         self._there = there or ServerKernels(launch, known_servers(), living_kernels())
@@ -59,6 +63,7 @@ class Kernels:
         """Why no shell can run on the server, as the end of a sentence; "" if one can, None as long as nobody asked."""
         self._kernels: dict[Language, WorkerKernel] = {}
         self._installed: dict[str, str] | None = None
+        self._programs = dict(programs or {})
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -67,7 +72,7 @@ class Kernels:
         there = self._there.languages
         here = (name for name in sorted(self._specs()) if name not in there)
         page = () if self._launch.small_model() else (PAGE_LANGUAGE,)  # many small models answer with HTML unasked
-        return ("python", *shell, *page, *there, *here)[:MOST_LANGUAGES]
+        return ("python", *shell, *page, *self._programs, *there, *here)[:MOST_LANGUAGES]
 
     @property
     def surroundings(self) -> str:
@@ -122,6 +127,9 @@ class Kernels:
             return "shell"
         if name == PAGE_LANGUAGE:
             return PAGE_LANGUAGE
+        for language, program in self._programs.items():
+            if name == language or name in program.aliases:
+                return language
         name = SHORT_NAMES.get(name, name)
         return self._there.find(name) or self._find_installed(name)
 
@@ -214,7 +222,11 @@ class Kernels:
             case "html":
                 return PageKernel(self._launch)
             case _:
-                return JupyterKernel(self._launch, language=language, spec=kernelspec(language))
+                program = self._programs.get(language)
+                if isinstance(program, LanguageProgram):
+                    return ProgramKernel(self._launch, program)
+                spec = kernelspec(language) if program is None else program_spec(program)
+                return JupyterKernel(self._launch, language=language, spec=spec)
 
     def _find_installed(self, name: str) -> Language | None:
         specs = self._specs()

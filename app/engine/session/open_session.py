@@ -132,7 +132,7 @@ class OpenSession:
             self.session,
             services.models,
             tell,
-            lambda model: self.accounting.meter(self._log.listen(model)),
+            lambda model: self.accounting.meter(services.filter_model(self._log.listen(model), self.ties)),
             models_elsewhere,
             services.servers,
         )

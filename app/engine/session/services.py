@@ -7,11 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.instructions import NO_INSTRUCTIONS, InstructionSources
 from oi_tui.app.engine.core.outputs import WrittenFiles
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.hooks import NO_PLUGINS, Hooks, registered_tools
+from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
+from oi_tui.app.engine.hooks.registered import registered_tools
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.log import Log
@@ -21,6 +23,7 @@ from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.secrets.redaction import Redactor
+from oi_tui.app.engine.session.filtered_model import FilteredModel
 from oi_tui.app.engine.session.library import Library
 from oi_tui.app.engine.session.model_switch import ModelSource, Servers
 from oi_tui.app.engine.session.outbox import Send
@@ -88,6 +91,12 @@ class Services:
     def store(self) -> Store | None:
         """Where sessions are kept, None if nowhere."""
         return self.log.store
+
+    def filter_model(self, model: Model, ties: KernelTies) -> Model:
+        """The model behind the filters of plugins, where there are any."""
+        if not (self.hooks.listens("change_request") or self.hooks.listens("change_answer")):
+            return model
+        return FilteredModel(model, self.hooks, self.redactor, lambda: ties.session_id)
 
     @cached_property
     def tools(self) -> tuple[Tool, ...]:

@@ -1,6 +1,5 @@
 """Rich results as rows: which form is drawn, how each looks, and that nobody's content can break the drawing."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -10,14 +9,16 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.hooks import Hooks, ScreenHooks, hookimpl
+from oi_tui.app.engine.hooks.calling import Hooks
+from oi_tui.app.engine.hooks.specs import hookimpl
 from oi_tui.app.engine.text.rich_text import best_text
-from oi_tui.plugins.host import screen_hooks
+from oi_tui.plugins.screen_specs import ScreenHooks
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.outputs import registry
 from oi_tui.widgets.timeline.outputs.json import JsonOutline
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
 from support.gallery import picture
+from support.plugin_packages import enable, install, plugin_home
 
 Rows = Callable[..., list[str]]
 
@@ -126,28 +127,16 @@ def register_renderers():
     return {f"application/x-{name}": renderer for name, renderer in (here | references).items()}
 """
 
-POINTS = """
-[oi_tui]
-tale = oi_tui_tale
-broken = oi_tui_no_such_module
-"""
-
 
 @pytest.fixture
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package with renderers, as pip would have installed it."""
-    info = tmp_path / "oi_tui_tale-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: oi-tui-tale\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(POINTS)
-    (tmp_path / "oi_tui_tale.py").write_text(PLUGIN)
-    monkeypatch.syspath_prepend(tmp_path)
-    registry.plugin_renderers.cache_clear()
-    screen_hooks.cache_clear()
-    yield
-    registry.plugin_renderers.cache_clear()
-    screen_hooks.cache_clear()
-    sys.modules.pop("oi_tui_tale", None)
+    with plugin_home(tmp_path, monkeypatch) as packages:
+        install(packages, "oi-tui-tale", {"oi_tui_tale": PLUGIN}, {"screen": "oi_tui_tale"})
+        install(packages, "oi-tui-broken", {}, {"screen": "oi_tui_no_such_module"})
+        enable("oi-tui-tale")
+        enable("oi-tui-broken")
+        yield
 
 
 @pytest.mark.usefixtures("plugin")
@@ -160,11 +149,11 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("application/x-wide", [" │ " + "x" * 75 + "›", " │ drawn at 76"]),
         ("application/x-declined", [" │ text"]),
         ("application/x-endless", [" │ text"]),
-        ("application/x-absent", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
-        ("application/x-fails", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
-        ("application/x-later", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
-        ("application/x-number", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
-        ("application/x-odd", [" │ text", " │ oi-tui-tale:tale could not draw this"]),
+        ("application/x-absent", [" │ text", " │ oi-tui-tale could not draw this"]),
+        ("application/x-fails", [" │ text", " │ oi-tui-tale could not draw this"]),
+        ("application/x-later", [" │ text", " │ oi-tui-tale could not draw this"]),
+        ("application/x-number", [" │ text", " │ oi-tui-tale could not draw this"]),
+        ("application/x-odd", [" │ text", " │ oi-tui-tale could not draw this"]),
     ],
 )
 def test_a_plugin_draws_its_type_and_what_fails_in_it_is_said(drawn: Rows, mime: str, rows: list[str]) -> None:
@@ -182,7 +171,7 @@ def test_a_plugin_that_registers_what_is_no_table_is_named_and_the_result_is_dra
     finally:
         registry.plugin_renderers.cache_clear()
     assert [record.getMessage() for record in caplog.records] == [
-        "the plugin listing registers no renderers but a list"
+        "the plugin listing gave nothing useful in register_renderers: list is no mapping"
     ]
 
 
@@ -192,7 +181,7 @@ def test_a_plugin_that_cannot_be_imported_is_reported_once(drawn: Rows, caplog: 
         drawn(RichOutput(data={"text/plain": "text"}))
 
     reported = [record.getMessage() for record in caplog.records]
-    assert reported == ["the plugin oi_tui_no_such_module of oi-tui-tale cannot be loaded"]
+    assert reported == ["the plugin oi-tui-broken cannot be loaded"]
 
 
 # Tables

@@ -7,7 +7,7 @@ from rich.segment import Segment
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.rich_text import best_text
-from oi_tui.plugins.drawing import Drawing
+from oi_tui.plugins.screen_values import Drawing
 from oi_tui.widgets.timeline.console import (
     HEAD_LINES,
     MOST_LINES,

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.rich_text import says_something
 from oi_tui.plugins.builtin import BUILT_IN
-from oi_tui.plugins.drawing import Drawing
 from oi_tui.plugins.host import screen_hooks
+from oi_tui.plugins.screen_values import Drawing
 from oi_tui.widgets.timeline.console import note
 from oi_tui.widgets.timeline.outputs.plain_output import DrawnLines, PlainText
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece
@@ -198,5 +198,5 @@ def plugin_renderers() -> tuple[tuple[str, str, Renderer | str], ...]:
         if isinstance(renderers, Mapping):
             found += ((plugin, mime, renderer) for mime, renderer in renderers.items())
         else:
-            _log.warning("the plugin %s registers no renderers but a %s", plugin, type(renderers).__name__)
+            screen_hooks().reject(plugin, "register_renderers", f"{type(renderers).__name__} is no mapping")
     return tuple(found)

@@ -1,0 +1,74 @@
+"""What plugins of the screen's process are given and give, as values. They give text, which the screen makes safe."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from oi_tui.app.engine.core.blocks import Block
+
+LinesAt = Callable[[int], Iterable[str]]
+"""Lines for a width in cells, each as a program would print it: SGR codes colour it (`\\x1b[31m` is the theme's red,
+`\\x1b[2m` is dim, `\\x1b[0m` ends both). All other codes are taken out, wide lines are moved sideways, not wrapped."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a renderer returns where no other form says it; called again at another width, on the screen's thread."""
+
+    lines: LinesAt
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionView:
+    """The session that the screen shows, as it is."""
+
+    session_id: str
+    folder: str
+    model: str
+    blocks: tuple[Block, ...]
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    """US dollars; None where it is not known."""
+
+
+@dataclass(frozen=True)
+class Insert:
+    """Text that a slash command puts at the cursor of the prompt; the person sends it or not."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlashCommand:
+    """A slash command. It cannot approve, send or run anything."""
+
+    name: str
+    """Without the slash: a lower case letter, then letters, digits and `-`; not that of one of ours."""
+    title: str
+    """Two or three words, for the palette."""
+    help: str
+    """One line."""
+    run: Callable[[str, SessionView], str | Insert | None]
+    """Gets what stands behind the name; text is shown in a window."""
+    argument: str = ""
+    """What may stand behind it, for the help: `[NAME]`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SidePanel:
+    """A window with text, opened by `/panel NAME`."""
+
+    name: str
+    """As of a slash command."""
+    title: str
+    lines: Callable[[SessionView, int], Iterable[str]]
+    """As `LinesAt`, of a session."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusItem:
+    """A few words at the right of the status line; they go first where there is no room."""
+
+    name: str
+    text: Callable[[SessionView], str]
+    """At most 24 cells of it are shown, "" for nothing. Asked when the session or its model has changed."""
