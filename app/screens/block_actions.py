@@ -17,6 +17,7 @@ from oi_tui.app.engine.text.markdown import as_markdown
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.whereabouts import describe_moves
 from oi_tui.app.engine.text.words import quantity
+from oi_tui.app.engine.transcript.stale_runs import chain
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_views import BlockView, PictureFile, block_views
 from oi_tui.app.screens.bottom import Bottom
@@ -30,7 +31,7 @@ from oi_tui.app.screens.context_actions import ContextActions
 from oi_tui.app.screens.external_editor import EditorFailed, suffix_of, view_in_editor, view_in_pager
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.app.screens.picture_viewer import NoPictureViewer, open_picture
-from oi_tui.app.screens.rebuild import RebuildScreen
+from oi_tui.app.screens.rebuild import RebuildScreen, describe_chain
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import REMOTE_LIMIT, SaveAsScreen, SaveFailed, read_bounded, save
 from oi_tui.app.screens.viewer import ViewerContent, ViewerScreen
@@ -82,6 +83,8 @@ class BlockActions:
                 self._reuse(block)
             case "rerun":
                 self._run_again(block)
+            case "dependents":
+                await self._run_dependents(block)
             case "view":
                 await self._view(block)
             case "zoom":
@@ -269,6 +272,21 @@ class BlockActions:
         assert self.palette is not None
         screen = RunAgainScreen(block.source, block.language, self.palette)
         self._place.app.push_screen(screen, lambda source: self._run(block.language, source))
+
+    async def _run_dependents(self, block: Block) -> None:
+        """It and what depends on it, behind what is stale before it; the person chooses."""
+        transcript = self._bridge.transcript
+        again = [transcript.block(block_id) for block_id in chain(transcript.blocks, block.id)]
+        blocks = [one for one in again if isinstance(one, CodeBlock) and one.language == "python"]
+        if not blocks:
+            self._tell("No Python code has run in this block.")
+            return
+        assert self.palette is not None
+        lead = describe_chain(transcript, blocks)
+        screen = RebuildScreen(blocks, transcript.foreign, self.palette, lead=lead, clock=self._clock)
+        if block_ids := await self._place.app.push_screen_wait(screen):
+            self._bridge.send(Rebuild(block_ids=block_ids, here=True))
+            self._place.query_one(Timeline).action_go("end")  # where they are going to be seen
 
     def rebuild(self) -> None:
         """Runs of this session once more, to have their variables; the person chooses which."""

@@ -13,19 +13,46 @@ from textual.widgets import OptionList
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.timeline.source_view import SourceView
 
-LEAD = (
+REBUILD = (
     "In new kernels, in this order, up to the first that fails. Outputs are compared with the saved ones; "
     "the session is not changed."
 )
 
+HERE = "In this kernel, in this order, up to the first that fails; each becomes a new block."
+
 WIDE = 200
 """Characters of a line that are shown at most; the terminal cuts it."""
+
+QUOTED, NAMED = 40, 3
+"""Characters of a source, and changes, that are named above the list."""
+
+
+def describe_chain(transcript: Transcript, blocks: Sequence[CodeBlock]) -> str:
+    """What running these again does, and which changes made them stale: `df changed in “df = load()”`."""
+    changes = dict.fromkeys(
+        f"{safe_text(one.name)} changed in “{_first_line(maker.source)[:QUOTED]}”"
+        for block in blocks
+        for one in block.inputs
+        if one.stale_by not in ("", one.block_id)
+        and transcript.has(one.stale_by)
+        and isinstance(maker := transcript.block(one.stale_by), CodeBlock)
+    )
+    more = f", and {len(changes) - NAMED} more" if len(changes) > NAMED else ""
+    told = f" Stale: {', '.join([*changes][:NAMED])}{more}." if changes else ""
+    return f"{HERE}{told}"
+
+
+def _first_line(source: str) -> str:
+    """The first line that says something, safe to show."""
+    lines = (line.strip() for line in visible_text(source).text.split("\n"))
+    return next((line[:WIDE].replace("\t", " ") for line in lines if line), "")
 
 
 class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
@@ -47,15 +74,17 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         foreign: Set[str],
         palette: Palette,
         *,
+        lead: str = REBUILD,
         moved: str = "",
         clock: Clock = time.monotonic,
     ) -> None:
         """Blocks that ran; those that went well in a kernel are chosen. Of `foreign` ones each is chosen by itself.
-        `moved` says that they ran somewhere else than they would now."""
+        `lead` says what comes of it, `moved` that they ran somewhere else than they would now."""
         super().__init__()
         self._arming = Arming(clock)
         self._blocks = blocks
         self._palette = palette
+        self._lead = lead
         self._moved = moved
         self._own = {number for number, block in enumerate(blocks) if block.id not in foreign}
         self._chosen = {number for number in self._own if blocks[number].state == "ok" and not blocks[number].apart}
@@ -63,7 +92,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
     def compose(self) -> ComposeResult:
         """A list between what it means and its keys."""
         yield Words("Run these again?", id="rebuild-title")
-        yield Words(LEAD, id="rebuild-lead")
+        yield Words(self._lead, id="rebuild-lead")
         if self._moved:
             yield Words(self._moved, id="rebuild-moved")
         options = [self._line(number) for number in range(len(self._blocks))]
@@ -143,16 +172,15 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
     def _line(self, number: int) -> Content:
         """Chosen or not, language, the first line that says something, and how it ended then."""
         block = self._blocks[number]
-        lines = [line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()]
-        first = lines[0][:WIDE].replace("\t", " ") if lines else ""
-        more = f" … {len(lines) - 1} more" if len(lines) > 1 else ""
+        count = sum(1 for line in block.source.split("\n") if line.strip())
+        more = f" … {count - 1} more" if count > 1 else ""
         if number not in self._own:
             more += " · from a file"
         failed = "" if block.state == "ok" else f" · ✗ {block.state}"
         return lettering(
             ("[✓] ", "$accent") if number in self._chosen else ("[ ] ", "$dim"),
             (f"{safe_text(block.language)[:10]:<7} ", "$dim"),
-            (first, "$text"),
+            (_first_line(block.source), "$text"),
             (more, "$dim"),
             (failed, "$error"),
         )

@@ -15,11 +15,12 @@ from oi_tui.app.engine.core.events import (
     OutputAdded,
     RerunFinished,
     RerunStarted,
+    RunTraced,
     TurnEnded,
     TurnStarted,
 )
 from oi_tui.app.engine.core.outcomes import ExecutionStatus, RerunOutcome
-from oi_tui.app.engine.core.outputs import ErrorOutput, StreamOutput
+from oi_tui.app.engine.core.outputs import ErrorOutput, RunInput, StreamOutput
 from oi_tui.app.engine.core.verbs import Rebuild
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.widgets.keyrow import KeyRow
@@ -225,3 +226,29 @@ async def test_R13_that_it_would_run_somewhere_else_is_seen_before_anything_runs
         await ask(stage)
         assert "First run in Python 3.11.9 in .venv; now in python3 on hub.example.org." in stage.seen
         assert stage.engine.asked == []
+
+
+async def test_R19_a_stale_block_says_why_and_runs_again_with_what_depends_on_it(play: Play, snap: Snap) -> None:
+    async with play(size=(80, 24)) as stage:
+        await past(stage)
+        was = RunInput(name="df", block_id="c0", stale_by="c4")
+        then = RunInput(name="monthly", block_id="c3", stale_by="c3")
+        for block_id, source in (("c4", "df = df[df.score > 0]"), ("c5", "monthly.plot()")):
+            stage.engine.say(
+                CodeStarted(block_id=block_id, language="python"),
+                CodeFinished(block_id=block_id, language="python", source=source),
+                ExecutionStarted(block_id=block_id, generation=1),
+                ExecutionFinished(block_id=block_id, status="ok", duration=0.1),
+            )
+        stage.engine.say(RunTraced(block_id="c3", inputs=(was,)), RunTraced(block_id="c5", inputs=(then,)))
+        await stage.settle()
+        await snap(stage.pilot)
+        await stage.pilot.press("tab", "d")
+        await stage.settle()
+        screen = narrow(stage.app.screen, RebuildScreen)
+        stage.wait(5.0, screen.show_arming)
+        await stage.settle()
+        await snap(stage.pilot)
+        await stage.pilot.press("enter")
+        await stage.settle()
+        assert (await stage.engine.heard(1))[-1] == Rebuild(block_ids=("c3", "c5"), here=True)

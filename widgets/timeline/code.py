@@ -1,10 +1,20 @@
 """Code or a call as rows: one line about it, its source, what came of it."""
 
+from collections.abc import Sequence
+
 from rich.style import Style
 
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock, RerunState
 from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
-from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput, WrittenFiles
+from oi_tui.app.engine.core.outputs import (
+    ErrorOutput,
+    Output,
+    RichOutput,
+    RunInput,
+    StreamOutput,
+    WholeOutput,
+    WrittenFiles,
+)
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import describe_progress, duration, quantity
 from oi_tui.widgets.timeline.console import ConsoleStream, note
@@ -219,6 +229,8 @@ class Code:
                 pass
         if isinstance(block, CodeBlock) and block.rerun:
             words.append(_rerun(block.rerun, ink))
+        if isinstance(block, CodeBlock) and block.is_stale:
+            words.append((_stale(block.inputs), ink.warning))
         return words
 
 
@@ -227,6 +239,14 @@ def _wrote(written: WrittenFiles) -> str:
     names = [spaced_line(safe_text(file.name)) for file in written.files[:NAMED]]
     more = len(written.files) - len(names) + written.more
     return f"wrote {', '.join(names)}{f' and {more} more' if more else ''}"
+
+
+def _stale(inputs: Sequence[RunInput]) -> str:
+    """Which variables it used that are others now, else those that stale code made."""
+    changed = [spaced_line(safe_text(one.name)) for one in inputs if one.stale_by not in ("", one.block_id)]
+    old = [spaced_line(safe_text(one.name)) for one in inputs if one.stale_by == one.block_id]
+    more = f" and {len(changed or old) - NAMED} more" if len(changed or old) > NAMED else ""
+    return f"stale: {', '.join((changed or old)[:NAMED])}{more} {'changed since' if changed else 'is out of date'}"
 
 
 def _rerun(state: RerunState, ink: Ink) -> tuple[str, Style]:

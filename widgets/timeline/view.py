@@ -46,7 +46,7 @@ LONG_JUMP = 500
 
 BlockAction = Literal[
     "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
-    "zoom", "open_outside", "fork", "rewind", "again", "pin", "leave_out",
+    "dependents", "zoom", "open_outside", "fork", "rewind", "again", "pin", "leave_out",
 ]  # fmt: skip
 """What a person can want of a block beyond looking at it here."""
 
@@ -94,6 +94,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("b", "ask('browser')", "Open HTML in the browser; asks before"),
         Binding("s", "ask('save')", "Save to a file"),
         Binding("r,e", "ask('rerun')", "Run the code again, as it is or changed; it is shown first"),
+        Binding("d", "ask('dependents')", "Run it again with what depends on it; the list is shown first"),
         Binding("u", "ask('reuse')", "Use the text as a prompt"),
         Binding("P", "ask('pin')", "Pin: the model is always sent the block", key_display="P"),
         Binding("L", "ask('leave_out')", "Leave the block out of what the model is sent", key_display="L"),

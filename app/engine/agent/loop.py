@@ -22,7 +22,7 @@ from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
 from oi_tui.app.engine.agent.kernel_calls import KernelCalls
 from oi_tui.app.engine.agent.page_pictures import draw_results
-from oi_tui.app.engine.agent.rerun import rebuild
+from oi_tui.app.engine.agent.rerun import rebuild, run_here
 from oi_tui.app.engine.agent.run_hints import install_note, run_hints
 from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
@@ -244,8 +244,9 @@ class Session:
         await self._execute(block_id, runner=runner)
         return self._action(block_id)
 
-    async def rebuild(self, block_ids: Sequence[str]) -> None:
-        """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did."""
+    async def rebuild(self, block_ids: Sequence[str], *, here: bool = False) -> None:
+        """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did; or
+        (`here`) in the order given, up to the first that fails, each as a block of its own."""
         self._begin()
         codes = [block for block in self.transcript.blocks if isinstance(block, CodeBlock)]
         blocks = [block for block in codes if block.id in block_ids and block.duration is not None and not block.caller]
@@ -257,7 +258,14 @@ class Session:
                 await self.decisions.note_end(block, ruling, whole=False)
             return why
 
-        await rebuild(blocks, perform, self.emit)
+        async def objection(block: CodeBlock) -> str:
+            return self.decisions.denial_reason(await self.decisions.rule(block))
+
+        if here:
+            blocks.sort(key=lambda block: block_ids.index(block.id))
+            await run_here(blocks, objection, lambda block: self.run_code(block.language, block.source), self.emit)
+        else:
+            await rebuild(blocks, perform, self.emit)
 
     async def come_back(self, kernel: RejoinableKernel, block_id: str) -> None:
         """This kernel has the variables of earlier runs after all. If a block's run continued in it without us, follow

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from oi_tui.app.engine.agent.output_diff import output_diff
-from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -54,6 +54,25 @@ async def rebuild(blocks: Sequence[CodeBlock], perform: Perform, emit: Emit) -> 
         if finished and finished[-1].outcome not in GOES_ON:
             break
     emit(_summary(blocks, finished, describe_moves(moves)))
+
+
+async def run_here(
+    blocks: Sequence[CodeBlock],
+    objection: Callable[[CodeBlock], Awaitable[str]],
+    run: Callable[[CodeBlock], Awaitable[ActionBlock]],
+    emit: Emit,
+) -> None:
+    """Run the sources of these blocks once more, as blocks of their own, up to the first that does not go through; then
+    a notice says how many are left and why."""
+    for number, block in enumerate(blocks):
+        if not (why := await objection(block)):
+            number += 1
+            if (ran := await run(block)).state == "ok":
+                continue
+            why = f"{_first_line(ran)}: {ran.state}"
+        title = f"Ran {number} of {len(blocks)} cells again, then stopped."
+        emit(NoticeAdded(block_id=new_id(), level="warning", title=title, details=why))
+        return
 
 
 async def _repeat(block: CodeBlock, perform: Perform, emit: Emit, finish: Callable[[RerunFinished, str], None]) -> None:
@@ -125,5 +144,5 @@ def _summary(blocks: Sequence[CodeBlock], finished: Sequence[RerunFinished], mov
     return NoticeAdded(block_id=new_id(), level="info" if whole else "warning", title=title, hint=hint, details=details)
 
 
-def _first_line(block: CodeBlock) -> str:
+def _first_line(block: ActionBlock) -> str:
     return next((line.strip() for line in visible_text(block.source).text.split("\n") if line.strip()), "")

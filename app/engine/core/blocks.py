@@ -3,7 +3,7 @@
 from typing import Literal
 
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.outputs import Output, Progress, WholeOutput, WrittenFiles
+from oi_tui.app.engine.core.outputs import Output, Progress, RunInput, WholeOutput, WrittenFiles
 from oi_tui.app.engine.core.values import Language, Level, Remedy, SealedThoughts, Value
 
 ProseState = Literal["streaming", "complete", "cut"]
@@ -131,6 +131,13 @@ class CodeBlock(Action, frozen=True, kw_only=True, tag="code"):
     """What it ran in: "Python 3.12.4 in .venv"; "" before it ran, and where there is nothing to tell."""
     apart: str = ""
     """The folder into which it installed something, by a process of its own; "" where it ran in a kernel."""
+    inputs: tuple[RunInput, ...] = ()
+    """Variables of other blocks that it used, as far as the kernel that ran it lives."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether something that it used has changed since."""
+        return any(one.stale_by for one in self.inputs)
 
     @property
     def runs_in(self) -> str:

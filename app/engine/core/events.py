@@ -24,10 +24,10 @@ Order within one session (brackets: may be absent, star: any number):
 To rebuild the state of a kernel, runs that are on record are repeated between turns: for each block `RerunStarted`
 ( InputRequested InputAnswered )* `RerunFinished`; what comes out is compared with the record and does not replace it.
 
-`NoticeAdded`, `KernelChanged`, `RetryScheduled`, `SettingsChanged`, `InstructionsChanged`, `SummaryStarted`
-[ `ContextCompacted` ] `SummaryEnded`, `SummaryChanged` and `ContextMarked` may stand anywhere. The actions
-(code and calls) of a step are decided and run in the order in which they were finished, one at a time. Late output (a
-thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
+`NoticeAdded`, `KernelChanged`, `RunTraced`, `RetryScheduled`, `SettingsChanged`, `InstructionsChanged`,
+`SummaryStarted` [ `ContextCompacted` ] `SummaryEnded`, `SummaryChanged` and `ContextMarked` may stand anywhere. The
+actions (code and calls) of a step are decided and run in the order in which they were finished, one at a time. Late
+output (a thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
 
 Deltas (`ProseGrew`, `ThoughtGrew`, `CodeGrew`, `CallGrew`, `OutputAdded` of a stream, `ActiveLineChanged`,
 `ProgressReported`) may be coalesced on the way to a front end, and of several `OutputTailMoved` of one stream only the
@@ -47,7 +47,7 @@ from oi_tui.app.engine.core.outcomes import (
     StopReason,
     Verdict,
 )
-from oi_tui.app.engine.core.outputs import Output, Progress, StreamName, Tail, WholeOutput, WrittenFiles
+from oi_tui.app.engine.core.outputs import Output, Progress, RunInput, StreamName, Tail, WholeOutput, WrittenFiles
 from oi_tui.app.engine.core.values import (
     ApprovalMode,
     GrantScope,
@@ -410,6 +410,14 @@ class FilesWritten(Event, frozen=True, kw_only=True, tag=True):
     written: WrittenFiles
 
 
+class RunTraced(Event, frozen=True, kw_only=True, tag=True):
+    """What the run of a block used, and what of it is stale by now; told again when that changes."""
+
+    block_id: str
+    inputs: tuple[RunInput, ...] = ()
+    """None where its kernel has ended."""
+
+
 class RerunStarted(Event, frozen=True, kw_only=True, tag=True):
     """The kernel was given the source of a block again."""
 
@@ -563,6 +571,7 @@ AnyEvent = (
     | InputAnswered
     | ExecutionFinished
     | FilesWritten
+    | RunTraced
     | RerunStarted
     | RerunFinished
     | KernelChanged

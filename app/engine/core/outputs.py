@@ -64,6 +64,16 @@ class WrittenFiles(Value, frozen=True, kw_only=True):
     """Files that are not named."""
 
 
+class RunInput(Value, frozen=True, kw_only=True):
+    """A variable that a run used."""
+
+    name: str
+    block_id: str
+    """The block that had changed it last by then."""
+    stale_by: str = ""
+    """The block that has changed it since, or `block_id` where that one is itself stale; "" where it is as it was."""
+
+
 class Progress(Value, frozen=True, kw_only=True):
     """How far a run is, as it says itself."""
 

@@ -53,9 +53,11 @@ class Fork(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Rebuild(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Run these code blocks again in this order, in fresh kernels, up to the first error; outputs are compared."""
+    """Run these code blocks again in this order, up to the first error: in fresh kernels, with their outputs compared,
+    or (`here`) in the kernels that live, each as a block of its own."""
 
     block_ids: tuple[str, ...]
+    here: bool = False
 
 
 class Submit(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -336,8 +338,7 @@ class KeepDraft(Verb, frozen=True, kw_only=True, tag=True):
 
 
 class Detach(Verb, frozen=True, kw_only=True, tag=True):
-    """Keep running without this front end: kernels and the current turn stay, questions wait. Answered with `Detached`,
-    after which the front end disconnects; with `Failed` where that is impossible."""
+    """Keep running without this front end, questions wait. `Detached`: now the front end may go; or `Failed`."""
 
 
 class Close(Verb, frozen=True, kw_only=True, tag=True):

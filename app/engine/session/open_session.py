@@ -15,7 +15,6 @@ from typing import Any, assert_never
 from oi_tui.app.engine.agent.emitter import Observer
 from oi_tui.app.engine.agent.halt import INTERRUPTED
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
@@ -63,11 +62,13 @@ from oi_tui.app.engine.session.job_queue import JobQueue
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
 from oi_tui.app.engine.session.outbox import Outbox, address_replies
+from oi_tui.app.engine.session.run_tracer import RunTracer
 from oi_tui.app.engine.session.sandbox_notices import sandbox_notices
 from oi_tui.app.engine.session.services import KernelTies, Services
 from oi_tui.app.engine.session.titles import Titles, entitle
 from oi_tui.app.engine.session.variable_inspector import VariableInspector
 from oi_tui.app.engine.tools.toolbox import Toolbox
+from oi_tui.app.engine.transcript.stale_runs import has_run_code
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 _log = logging.getLogger(__name__)
@@ -140,6 +141,8 @@ class OpenSession:
         self.ties.has_embedded_model = lambda: self.chooser.is_embedded
         self.kernel_switch = KernelSwitch(self.session, self.kernels, tell)
         self.inspector = VariableInspector(self.kernels, tell)
+        left = None if forked_from is None else forked_from.tracer
+        self.tracer: RunTracer = RunTracer(self.session.transcript, self.session.emit, self.inspector.compare, left)
         self._titles: Titles | None = None
         if self._store is not None and services.setup.settings.model.titles:
             self._titles = Titles(self.session, self._store, services.redactor, self._rests, tell)
@@ -153,6 +156,8 @@ class OpenSession:
         yield self._log.append
         yield self._outbox.put
         yield self.inspector.follow
+        if self._services.setup.can_ask:  # somebody sees it
+            yield self.tracer.follow
         yield self.accounting.follow
         if self._titles is not None:
             yield self._titles.follow
@@ -181,11 +186,7 @@ class OpenSession:
         if self.kernels.remark:
             self.session.notice("info", self.kernels.remark)
         self.kernel_switch.tell_states()
-        self._tasks = [
-            self._watch_task(self._outbox.pump()),
-            self._watch_task(self._log.keep()),
-            self._watch_task(self._work()),
-        ]
+        self._tasks = [self._watch_task(job) for job in (self._outbox.pump(), self._log.keep(), self._work())]
         if isinstance(model, UseModel):
             self.chooser.use(model, remember=False)
         elif model is not None:
@@ -211,11 +212,6 @@ class OpenSession:
                     await self.send(failure_reply(error))
         if not self._resumed and not self._used:
             self._services.drop_empty(self.id)
-
-    @property
-    def has_run_code(self) -> bool:
-        """Whether there is code whose variables somebody may count on."""
-        return any(isinstance(one, CodeBlock) and one.duration is not None for one in self.session.transcript.blocks)
 
     def _watch_task(self, job: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A task that must not end by itself; if it does, the front end learns that the engine is unusable."""
@@ -348,6 +344,8 @@ class OpenSession:
                     await self.kernel_switch.use(job.name, agreed=job.agreed)
                 case InstallKernel():
                     await self.kernel_switch.install(job.name, job.command)
+                case Rebuild(here=True):
+                    await session.rebuild(job.block_ids, here=True)
                 case Rebuild():
                     await self.kernel_switch.restart(None)
                     await session.rebuild(job.block_ids)
@@ -376,8 +374,8 @@ class OpenSession:
 
     async def _read(self, job: Submit) -> TurnStarted:
         """The prompt with its files and what the model reads of them."""
-        fresh, folder = self.has_run_code and not self.kernels.started_kernels(), Path(self._services.setup.cwd)
-        named, sees = self.chooser.is_embedded, self.chooser.sees
+        fresh = has_run_code(self.session.transcript.blocks) and not self.kernels.started_kernels()
+        named, sees, folder = self.chooser.is_embedded, self.chooser.sees, Path(self._services.setup.cwd)
         asked = await read_prompt(job, folder, self.kernels, named=named, sees=sees, fresh=fresh)
         return await self.chooser.tell_pictures(asked)
 

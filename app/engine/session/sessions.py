@@ -23,6 +23,7 @@ from oi_tui.app.engine.session.outbox import address_replies, replay_batches
 from oi_tui.app.engine.session.services import ClosableKernels, Services
 from oi_tui.app.engine.transcript.event_log import ends_in_turn, fold_events
 from oi_tui.app.engine.transcript.fork_point import events_until
+from oi_tui.app.engine.transcript.stale_runs import has_run_code
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 _log = logging.getLogger(__name__)
@@ -224,7 +225,9 @@ class Sessions:
             forked_from=forked_from,
         )
         kernels = session.kernels
-        fresh = session.has_run_code and not (kernels.started_kernels() or kernels.left_alive())
+        fresh = has_run_code(session.session.transcript.blocks) and not (
+            kernels.started_kernels() or kernels.left_alive()
+        )
         if fresh and not (past is not None and _says(past, FRESH)):
             notes = (*notes, FRESH)
         session.begin(choose(past or Transcript()), notes, events)

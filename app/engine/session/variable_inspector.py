@@ -60,6 +60,10 @@ class ListingHistory:
         return tuple(row.name for row in before.variables) if before is not None else ()
 
 
+TellListings = Callable[[Listing | None, Listing | None], None]
+"""Told what there was before the last run and what there is now, None where that cannot be known."""
+
+
 class VariableInspector:
     """Asks kernels and tells what they answer."""
 
@@ -70,6 +74,8 @@ class VariableInspector:
         self._language = DEFAULT
         """Of the kernel that ran last."""
         self._books: dict[Language, ListingHistory] = {}
+        self._wanting: list[TellListings] = []
+        """Who waits for the next listing."""
         self._asking: set[asyncio.Future[Any]] = set()
 
     def tasks(self) -> list[asyncio.Future[Any]]:
@@ -94,6 +100,15 @@ class VariableInspector:
                 self._look()
             case _:
                 pass
+
+    def compare(self, language: Language, tell: TellListings) -> None:
+        """What this kernel had before its last run and has now, told as soon as it answers; also while nobody looks."""
+        if language != self._language:
+            tell(None, None)
+            return
+        self._wanting.append(tell)
+        if not self._on:  # else it is asked already
+            self._look()
 
     def peek(self, name: str) -> None:
         """A longer look at one of the variables listed last."""
@@ -141,7 +156,9 @@ class VariableInspector:
         language, kernel = self._language, self._kernel()
         asked = _askable(kernel)
         if isinstance(asked, str):
-            self._tell(VariablesFound(language=language, telling=asked))
+            self._say(None, None)
+            if self._on:
+                self._tell(VariablesFound(language=language, telling=asked))
             return
         assert kernel is not None
         book = self._book(kernel.generation)
@@ -151,6 +168,7 @@ class VariableInspector:
         def tell(listing: Listing | None) -> None:
             if listing is not None:
                 book.write(number, listing)
+            self._say(book.listings.get(number - 1), listing)
             if not self._on or book is not self._books.get(language) or number != book.asked:
                 return
             if listing is None:
@@ -159,6 +177,11 @@ class VariableInspector:
                 self._tell(_make_reply(language, listing, book.listings.get(number - 1)))
 
         self._ask(asked.variables(book.names_before(number), again=again), tell)
+
+    def _say(self, before: Listing | None, now: Listing | None) -> None:
+        wanting, self._wanting = self._wanting, []
+        for tell in wanting:
+            tell(before, now)
 
     def _ask(self, question: Awaitable[Said | None], tell: Callable[[Said | None], None]) -> None:
         """Nobody waits for the answer but us."""

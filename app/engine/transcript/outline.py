@@ -42,7 +42,7 @@ def block_outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:
     """The block as plain values, without what its form carries and without what is true of this machine only."""
     match block:
         case CodeBlock():
-            block = msgspec.structs.replace(block, whole=None, active_line=None, rerun="", withheld=())
+            block = msgspec.structs.replace(block, whole=None, active_line=None, rerun="", withheld=(), inputs=())
             if carries_text:
                 block = msgspec.structs.replace(block, source="", outputs=())
         case CallBlock():

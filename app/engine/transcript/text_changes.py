@@ -7,6 +7,7 @@ import msgspec
 from oi_tui.app.engine.core.blocks import (
     Action,
     Block,
+    CodeBlock,
     NoticeBlock,
     ProseBlock,
     SummaryBlock,
@@ -18,6 +19,7 @@ from oi_tui.app.engine.core.events import (
     ContextMarked,
     NoticeAdded,
     ProseFinished,
+    RunTraced,
     SecretsWithheld,
     SummaryChanged,
     ThoughtFinished,
@@ -40,9 +42,13 @@ def block_from(event: NoticeAdded | ContextCompacted) -> NoticeBlock | SummaryBl
     return NoticeBlock(id=block_id, **said) if isinstance(event, NoticeAdded) else SummaryBlock(id=block_id, **said)
 
 
-def with_mark(block: Block, event: ContextMarked | SecretsWithheld | SummaryChanged | ThoughtsSealed) -> Block:
-    """The block as it goes to the model from now on; one of another kind stays as it is."""
+def with_mark(
+    block: Block, event: ContextMarked | RunTraced | SecretsWithheld | SummaryChanged | ThoughtsSealed
+) -> Block:
+    """The block with what was found out or said about it; one of another kind stays as it is."""
     match event, block:
+        case RunTraced(), CodeBlock():
+            return msgspec.structs.replace(block, inputs=event.inputs)
         case ContextMarked(), UserBlock() | ProseBlock() | Action():
             return msgspec.structs.replace(block, mark=event.mark)
         case SecretsWithheld(), UserBlock() | Action():

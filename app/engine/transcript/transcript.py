@@ -58,6 +58,7 @@ from oi_tui.app.engine.core.events import (
     RerunFinished,
     RerunStarted,
     RetryScheduled,
+    RunTraced,
     SecretsWithheld,
     SessionOpened,
     SettingsChanged,
@@ -265,9 +266,9 @@ class Transcript:
                 return self._set(with_end(self._action(event.block_id), event))
             case FilesWritten():
                 return self._set(msgspec.structs.replace(self._action(event.block_id), written=event.written))
-            case SecretsWithheld() if not self.has(event.block_id):
+            case SecretsWithheld() | RunTraced() if not self.has(event.block_id):
                 return ()
-            case SecretsWithheld() | ContextMarked() | SummaryChanged() | ThoughtsSealed():
+            case SecretsWithheld() | ContextMarked() | RunTraced() | SummaryChanged() | ThoughtsSealed():
                 return self._set(with_mark(self._block(event.block_id), event))
             case RerunStarted():
                 return self._set(msgspec.structs.replace(self._find(event.block_id, CodeBlock), rerun="running"))
@@ -286,8 +287,7 @@ class Transcript:
                 return self._add(block_from(event))
             case ConversationCleared():
                 self._blocks, self._displays, self._growing = type(self._blocks)(), {}, {}
-                self._index = BlockPlaces(self._blocks)
-                self.foreign, self._approved = set(), set()
+                self._index, self.foreign, self._approved = BlockPlaces(self._blocks), set(), set()
                 self.step = self._settled = 0
                 self.usage = msgspec.structs.replace(self.usage, last_input_tokens=0)  # the tokens are spent either way
                 self.pending_decision = self.pending_input = None
@@ -387,8 +387,8 @@ class Transcript:
             if isinstance(block, UserBlock) and not everywhere:
                 break
             closed = settle_block(block, cause, self._approved)
-            if everywhere and isinstance(closed, CodeBlock) and closed.rerun:
-                closed = msgspec.structs.replace(closed, rerun="")  # the kernel is another one now
+            if everywhere and isinstance(closed, CodeBlock) and (closed.rerun or closed.inputs):
+                closed = msgspec.structs.replace(closed, rerun="", inputs=())  # the kernel is another one now
             if closed is not block:
                 self._blocks[index] = closed
                 changed.append(index)

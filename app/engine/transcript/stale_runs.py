@@ -1,0 +1,97 @@
+"""Which runs of a kernel used what another run has changed since: marked as stale, and so is what was made of it.
+
+Pure: runs as they happened go in, what each of them used comes out.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from oi_tui.app.engine.core.blocks import Block, CodeBlock
+from oi_tui.app.engine.core.outputs import RunInput
+
+
+class TracedRun(NamedTuple):
+    """A run that ended, in the order of a kernel's runs."""
+
+    block_id: str
+    source: str
+    used: Mapping[str, str]
+    """The names that it read, each with the block that had changed it last by then."""
+    changed: frozenset[str]
+    ok: bool = True
+    """Whether it went through: what failed is neither stale nor a repetition."""
+
+
+def run_inputs(runs: Sequence[TracedRun]) -> dict[str, tuple[RunInput, ...]]:
+    """By block: what each run used, and by what it is stale. A run whose source has run again is over: not stale, and
+    what was made of it stands or falls with its repetition."""
+    last: dict[str, str] = {}
+    repeated: dict[str, str] = {}
+    latest: dict[str, str] = {}
+    for run in runs:
+        last |= dict.fromkeys(run.changed, run.block_id)
+        if run.ok:
+            if (before := latest.get(run.source)) is not None:
+                repeated[before] = run.block_id
+            latest[run.source] = run.block_id
+    found: dict[str, tuple[RunInput, ...]] = {}
+    stale: set[str] = set()
+    for run in runs:
+        inputs = tuple(
+            RunInput(name=name, block_id=by, stale_by=_stale_by(run, by, last[name], stale, repeated))
+            for name, by in sorted(run.used.items())
+        )
+        if run.block_id in repeated or not run.ok:
+            inputs = tuple(RunInput(name=one.name, block_id=one.block_id) for one in inputs)
+        elif any(one.stale_by for one in inputs):
+            stale.add(run.block_id)
+        found[run.block_id] = inputs
+    return found
+
+
+def _stale_by(run: TracedRun, by: str, last: str, stale: set[str], repeated: Mapping[str, str]) -> str:
+    """The block that changed an input since, or the stale one that made it; "" where it is as it was."""
+    if last not in (by, run.block_id):
+        return last
+    while by in repeated:
+        by = repeated[by]
+    return by if by in stale else ""
+
+
+def chain(blocks: Sequence[Block], block_id: str) -> tuple[str, ...]:
+    """What has to run again, in order, to have this block and all that follows from it as if nothing were stale: stale
+    blocks that it uses, itself, and what uses them. Of runs of one source the last one stands for all."""
+    codes = [block for block in blocks if isinstance(block, CodeBlock) and block.state in ("ok", "error")]
+    last = {block.source: block.id for block in codes}
+    by_id = {block.id: block for block in codes if last[block.source] == block.id}
+    needed = {last[block.source] for block in codes if block.id == block_id}
+    ahead = list(needed)
+    while ahead:
+        for one in by_id[ahead.pop()].inputs:
+            if one.stale_by == one.block_id and one.block_id in by_id and one.block_id not in needed:
+                needed.add(one.block_id)
+                ahead.append(one.block_id)
+    count = 0
+    while count < len(needed):  # what changed an input may stand below it
+        count = len(needed)
+        for block in by_id.values():
+            if any(one.block_id in needed or one.stale_by in needed for one in block.inputs):
+                needed.add(block.id)
+    ordered: dict[str, None] = {}
+    ahead = [block for block in reversed(by_id) if block in needed]
+    opened: set[str] = set()
+    while ahead:  # each behind what made its inputs, else as they stand
+        at = ahead[-1]
+        before = [one.stale_by or one.block_id for one in by_id[at].inputs] if at not in opened else []
+        opened.add(at)
+        missing = [other for other in before if other in needed and other not in ordered and other not in opened]
+        if missing:
+            ahead += missing
+        else:
+            ordered[ahead.pop()] = None
+    return tuple(ordered)
+
+
+def has_run_code(blocks: Sequence[Block]) -> bool:
+    """Whether there is code whose variables somebody may count on."""
+    return any(isinstance(block, CodeBlock) and block.duration is not None for block in blocks)

@@ -1,0 +1,117 @@
+"""Which runs used what has changed since: read off sources, told by kernels, kept as marks of blocks."""
+
+import pytest
+
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import RunInput
+from oi_tui.app.engine.parsing.name_use import CellNames, name_use
+from oi_tui.app.engine.transcript.stale_runs import TracedRun, chain, run_inputs
+
+
+@pytest.mark.parametrize(
+    ("source", "reads", "changes"),
+    [
+        ("x = 1\nx + 1", "", "x"),
+        ("y = x + 1", "x", "y"),
+        ("x += 1", "x", "x"),
+        ("del x", "x", "x"),
+        ("df['b'] = df.a * 2", "df", "df"),
+        ("rows.append(1)", "rows", "rows"),
+        ("df.drop(columns=['a'], inplace=True)", "df", "df"),
+        ("weights.add_(1)", "weights", "weights"),
+        ("a.b[0].c = d", "a d", "a"),
+        ("import pandas as pd\nfrom os import path", "", "pd path"),
+        ("[i for i in rows if i > low]", "rows low", ""),
+        ("{k: v for k, v in pairs}", "pairs", ""),
+        ("for r in rows:\n    total += r\nr", "rows total", "r total"),
+        ("if a:\n    b = 1\nelse:\n    b = 2\nb", "a", "b"),
+        ("if a:\n    b = 1\nb", "a b", "b"),
+        ("try:\n    b = 1\nexcept E as e:\n    b = 2\nb", "E", "b e"),
+        ("with f(p) as g:\n    s = g.t", "f p", "g s"),
+        ("def f(a, b=k):\n    return df[a] + b", "k", "f"),
+        ("def f():\n    return df\nf()", "df", "f"),
+        ("def f():\n    def g():\n        return q\n    return g", "", "f"),
+        ("class A(B):\n    k = q\n    def m(self):\n        return r", "B q", "A"),
+        ("f = lambda v: v + off", "off", "f"),
+        ("(n := m) + n", "m", "n"),
+        ("match p:\n    case {'a': q, **rest}:\n        q", "p", "q rest"),
+        ("%%time\nq = p", "p", "q"),
+        ("%time q = g(p)", "g p", "q"),
+        ("files = !ls\n!rm x\n%matplotlib inline", "", "files"),
+        ("%%bash\nx = y", "", ""),
+        ("this is no Python", "", ""),
+        ("x = '" + "a" * 200_000 + "'", "", ""),
+        ("(" * 5000, "", ""),
+    ],
+    ids=lambda value: value[:24] if isinstance(value, str) else None,
+)
+def test_R19_what_a_cell_reads_and_changes_is_read_off_its_source(source: str, reads: str, changes: str) -> None:
+    use = name_use(source)
+    assert (use.reads, use.binds | use.mutates) == (frozenset(reads.split()), frozenset(changes.split()))
+
+
+def test_R19_a_function_brings_what_it_reads_when_it_is_called() -> None:
+    assert name_use("def f():\n    return df + k\n").behind == {"f": frozenset({"df", "k"})}
+    assert name_use("def f(df):\n    x = 1\n    return df + x\n").behind == {"f": frozenset()}
+    assert name_use("import numpy as np\nnp = 1").imports == frozenset()
+    assert name_use("") == CellNames()
+
+
+def run(block_id: str, used: dict[str, str], changed: str, source: str = "", *, ok: bool = True) -> TracedRun:
+    return TracedRun(block_id, source or block_id, used, frozenset(changed.split()), ok)
+
+
+def stale(*runs: TracedRun) -> dict[str, list[str]]:
+    """By block: the names by which it is stale."""
+    found = run_inputs(runs)
+    return {block: names for block, inputs in found.items() if (names := [i.name for i in inputs if i.stale_by])}
+
+
+LOAD, CLEAN, PLOT = run("load", {}, "df"), run("clean", {"df": "load"}, "tidy"), run("plot", {"tidy": "clean"}, "")
+
+
+def test_R19_what_used_a_variable_that_another_run_changed_is_stale_and_so_is_what_was_made_of_it() -> None:
+    assert stale(LOAD, CLEAN, PLOT) == {}
+    assert stale(LOAD, CLEAN, PLOT, run("other", {}, "df")) == {"clean": ["df"], "plot": ["tidy"]}
+    assert stale(LOAD, CLEAN, PLOT, run("other", {}, "tidy")) == {"plot": ["tidy"]}
+    assert stale(LOAD, CLEAN, PLOT, run("other", {}, "else")) == {}
+
+
+def test_R19_a_run_is_not_stale_by_what_it_changed_itself() -> None:
+    assert stale(LOAD, run("more", {"df": "load"}, "df"), run("show", {"df": "more"}, "")) == {}
+
+
+def test_R19_a_repetition_takes_the_place_of_the_run_before() -> None:
+    other = run("other", {}, "df")
+    again = run("clean 2", {"df": "other"}, "tidy", "clean")
+    assert stale(LOAD, CLEAN, PLOT, other, again) == {"plot": ["tidy"]}
+    last = run("plot 2", {"tidy": "clean 2"}, "", "plot")
+    assert stale(LOAD, CLEAN, PLOT, other, again, last) == {}
+    failed = run("clean 2", {"df": "other"}, "", "clean", ok=False)
+    assert stale(LOAD, CLEAN, PLOT, other, failed) == {"clean": ["df"], "plot": ["tidy"]}
+
+
+def block(block_id: str, *inputs: tuple[str, str, str], source: str = "") -> CodeBlock:
+    given = tuple(RunInput(name=name, block_id=by, stale_by=stale_by) for name, by, stale_by in inputs)
+    return CodeBlock(id=block_id, source=source or block_id, language="python", state="ok", inputs=given)
+
+
+def test_R19_a_stale_run_is_run_again_behind_what_it_needs_and_with_all_that_follows_from_it() -> None:
+    blocks = [
+        block("load"),
+        block("clean", ("df", "load", "other")),
+        block("count", ("tidy", "clean", "clean")),
+        block("plot", ("tidy", "clean", "clean")),
+        block("other"),
+        block("alone"),
+    ]
+    assert chain(blocks, "plot") == ("clean", "count", "plot")
+    assert chain(blocks, "clean") == ("clean", "count", "plot")
+    assert chain(blocks, "other") == ("other", "clean", "count", "plot")
+    assert chain(blocks, "alone") == ("alone",)
+
+
+def test_R19_of_runs_of_one_source_the_last_one_is_run_again() -> None:
+    blocks = [block("load"), block("plot", ("df", "load", "")), block("plot 2", ("df", "load", ""), source="plot")]
+    assert chain(blocks, "load") == ("load", "plot 2")
+    assert chain(blocks, "plot") == ("plot 2",)
