@@ -136,7 +136,7 @@ def new_plugins() -> Iterator[Trouble]:
                 decisions.decide(found.name, "told", found.digest)
                 yield Trouble(found.name, "", "is new", _describe(found))
     except OiTuiError as error:
-        _log.warning("new plugins cannot be told: %s", error.title)
+        _log.warning("new plugins cannot be shown: %s", error.title)
 
 
 def _describe(found: FoundPlugin) -> str:

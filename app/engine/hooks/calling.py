@@ -61,7 +61,7 @@ class Trouble(NamedTuple):
             case "slow":
                 return f"The plugin {self.plugin} is slow: its hook {self.hook} took {self.detail}."
             case "hung":
-                return f"The plugin {self.plugin} hung: its hook {self.hook} was broken off after {self.detail}."
+                return f"The plugin {self.plugin} hung: its hook {self.hook} was stopped after {self.detail}."
             case "dropped":
                 return f"The hook {self.hook} of the plugin {self.plugin} is not called any more in this session."
 
