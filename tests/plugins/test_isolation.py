@@ -38,7 +38,7 @@ def test_x2_a_hook_that_hangs_is_broken_off_and_named_with_its_time(
     began = time.monotonic()
     assert hooks.call("event_happened", session_id="s", event=None) == ["p"]
     assert time.monotonic() - began < 5
-    assert hooks.troubles[0].title == "The plugin p hung: its hook event_happened was broken off after 0 s."
+    assert hooks.troubles[0].title == "The plugin p hung: its hook event_happened was stopped after 0 s."
 
 
 def test_x2_a_limit_that_was_kept_leaves_nothing_behind_that_rings_later() -> None:
