@@ -193,6 +193,7 @@ def run(
     # The engine's world, and nothing of the screen's.
     from oi_tui.app.build import local_client
     from oi_tui.app.commands.mentions import find_mentions
+    from oi_tui.app.commands.own_commands import shell_prompt
     from oi_tui.app.engine.files.program_log import begin_logging, log_file
     from oi_tui.app.frontend.client import CLOSE_TIMEOUT
     from oi_tui.app.headless.runner import Headless
@@ -211,18 +212,18 @@ def run(
     session_id = None if resume is None else stored_session(resume, elsewhere)
     for remark in place.remarks():
         echo(f"▪ {safe_text(remark)}", err=True)
-    named = find_mentions(text, place.folder)
-    for name in named.missing:
+    asked = shell_prompt(text, place.folder, place.trusted_commands)
+    for name in find_mentions(asked.text, place.folder).missing:
         echo(f"▪ No such file: @{safe_text(name)}. The prompt is sent all the same.", err=True)
     _require_sandbox(place.setup)
     limited = with_time_limit(place.setup)
-    prompt, setup = (text, limited) if data is None else _with_data(text, data, limited)
+    prompt, setup = (asked.text, limited) if data is None else _with_data(asked.text, data, limited)
 
     async def whole() -> None:
         client = local_client(setup, record)
         front = Headless(client, out=sys.stdout, err=sys.stderr, asker=asker, as_json=as_json, accept_download=accept)
         try:
-            code = await front.run(prompt, files=named.files, session_id=session_id)
+            code = await front.run(prompt, files=asked.files, session_id=session_id, command=asked.command)
         finally:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(client.close(), CLOSE_TIMEOUT)

@@ -26,7 +26,7 @@ from textual.widgets import Input, TextArea
 
 from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.registry import bindings, rebound_hint
-from oi_tui.app.commands.typed import SlashLine
+from oi_tui.app.commands.typed import SlashLine, interpret
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
@@ -100,12 +100,15 @@ class OiTui(TypingOrder):
         )
         self.themes.chat = self.chat
         self.chat.desk.profile = workplace.setup.profile if workplace is not None else ""
+        self.chat.desk.workplace = workplace
         self.chat._compositor = FrontCompositor()
         self.code_completer: Completer | None = None  # known when the screen is complete
         if prompt:
             folder = workplace.folder if workplace is not None else Path()
             named = find_mentions(prompt, folder)
-            if named.missing:
+            if isinstance(interpret(prompt, folder), SlashLine):  # the folder may not be decided yet
+                self.chat.begin = lambda: self.chat.desk.area.fill(prompt)
+            elif named.missing:
                 self.chat.begin = lambda: self.chat.desk.begin_with(prompt, named.missing)
             else:
                 self.chat.bridge.submit_first(Submit(text=prompt, files=named.files))
@@ -246,15 +249,15 @@ class OiTui(TypingOrder):
             elif picked is not None:
                 self.call_later(self.chat.run_action, picked.command.action)
 
-        commands, now = self.chat.desk.commands, self.chat.desk.situation
-        row = commands.find(command_id)
+        commander = self.chat.desk.commander
+        row = commander.commands.find(command_id)
         if self.screen is not self.chat:
             return
         if at_once and row is not None and (not row.argument or row.argument.startswith("[")):
             run(Picked(row))
         else:
             current = {"approve": self.chat.bridge.transcript.approval}
-            self.push_screen(PaletteScreen(commands.rows(), now, current, row), run)
+            self.push_screen(PaletteScreen(commander.commands.rows(), commander.situation, current, row), run)
 
     async def action_quit(self) -> None:
         """Leave; ask first if that interrupts something."""
@@ -283,7 +286,7 @@ class OiTui(TypingOrder):
         from oi_tui.app.screens.guide import GuideScreen  # it knows every widget that has keys
 
         if not isinstance(self.screen, GuideScreen):
-            self.push_screen(GuideScreen(self.screen, self.chat.palette))
+            self.push_screen(GuideScreen(self.screen, self.chat.palette, self.chat.desk.commander.commands.rows()))
 
     def action_use_theme(self, name: str = "") -> None:
         """Another theme; without a name, one of a list."""

@@ -68,6 +68,7 @@ WORLDS_APART = {
         for name in (
             "attach",
             "audit",
+            "commands",
             "config",
             "doctor",
             "kernels",
@@ -92,10 +93,13 @@ AFTER_THE_FIRST_FRAME = {
     },
     "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")},
     "app/screens/prompt_desk.py": {
-        *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "confirm", "external_editor", "profile_choice")),
-        "oi_tui.app.commands.command_set",
+        *(
+            f"oi_tui.app.screens.{name}"
+            for name in ("clipboard", "command_desk", "confirm", "external_editor", "profile_choice")
+        ),
     },
     "app/commands/registry.py": {"oi_tui.app.commands.profiles"},
+    "app/engine/trust/folder_digests.py": {"oi_tui.app.engine.trust.command_files"},
     "app/commands/theme_folders.py": {"oi_tui.plugins.host"},
     "app/look.py": {"oi_tui.app.screens.theme_screen"},
     "app/screens/leaving.py": {"oi_tui.app.frontend.attaching"},

@@ -92,6 +92,11 @@ class Workplace:
         return f"The {what} of this folder did not exist, or were not recorded, when you trusted it."
 
     @property
+    def trusted_commands(self) -> str | None:
+        """The digest of the folder's commands with which the person trusted it, None where they may not be used."""
+        return self.decision.commands if self.decision is not None and self.setup.trusted else None
+
+    @property
     def is_remembered(self) -> bool:
         """Whether what is decided now will hold the next time."""
         return self._folders.can_remember(self.folder)

@@ -128,8 +128,11 @@ class Headless:
         """Of the session that was opened last; "" before there is one."""
         return self._session_id
 
-    async def run(self, task: str, *, files: tuple[str, ...] = (), session_id: str | None = None) -> int:
-        self._task = Submit(text=task, files=files)
+    async def run(
+        self, task: str, *, files: tuple[str, ...] = (), session_id: str | None = None, command: str = ""
+    ) -> int:
+        """Do it; the exit code. `command` is the one that made the text."""
+        self._task = Submit(text=task, files=files, command=command)
         own = asyncio.current_task()
         assert own is not None
         loop = asyncio.get_running_loop()

@@ -318,7 +318,7 @@ class ChatScreen(Screen[None]):
 
     async def run_command(self, typed: SlashLine) -> None:
         """Do what a slash command says."""
-        await self.desk.run_command(typed)
+        await self.desk.commander.run(typed, wait=False)
 
     def on_welcome_example_chosen(self, event: Welcome.ExampleChosen) -> None:
         """An example to begin with; the person sends it."""

@@ -63,9 +63,7 @@ class Parts:
         """All of them; `desk` reads what the person writes."""
         prompt, names = desk.area, KernelNames(bridge, desk)
         choices = EngineChoices(bridge)
-        prompt.completion.use(
-            PromptCompletion(lambda: desk.folder, names, choices.values, lambda: desk.commands, lambda: desk.situation)
-        )
+        prompt.completion.use(PromptCompletion(lambda: desk.folder, names, choices.values, lambda: desk.commander))
         prompt.paster = Pasting(desk)
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")

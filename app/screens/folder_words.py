@@ -8,6 +8,7 @@ from textual.content import Content
 from oi_tui.app.engine.core.modes import stricter_sandbox
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.trust.command_files import commands_in_words
 from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent
 from oi_tui.app.engine.trust.instruction_files import files_in_words
 from oi_tui.app.frontend.workplace import LOCK, FolderChoice, Workplace
@@ -113,14 +114,16 @@ def findings(brought: FolderContent | None) -> Content:
     allowed = [rule for rule in brought.rules if rule.verdict == "allow"]
     stricter = [rule for rule in brought.rules if rule.verdict != "allow"]
     wishes, reads = list(brought.wishes.items()), list(files_in_words(brought.instructions))
-    if allowed or stricter or wishes or reads:
+    commands = list(commands_in_words(brought.commands))
+    if allowed or stricter or wishes or reads or commands:
         lines.append(lettering("If you trust it, this applies here:"))
     lines += [_line("runs without asking", rule.text, style="$warning") for rule in allowed]
     lines += [_line("denied" if rule.verdict == "deny" else "always asks", rule.text) for rule in stricter]
     lines += [_line("set", f"{name} = {value}") for name, value in wishes]
     lines += [_line("the model reads", text) for text in reads]
+    lines += [_line("a command", text) for text in commands]
     if not lines:
-        lines.append(lettering("This folder has no rules, settings or instructions for oi-tui."))
+        lines.append(lettering("This folder has no rules, settings, instructions or commands for oi-tui."))
     if brought.environment and not brought.wrong:
         text = visible_text(brought.environment).text
         lines.append(
@@ -133,7 +136,7 @@ def findings(brought: FolderContent | None) -> Content:
 
 
 def _brings(brought: FolderContent) -> bool:
-    return bool(brought.rules) or bool(brought.instructions) or any(True for _ in brought.wishes.items())
+    return bool(brought.rules or brought.instructions or brought.commands) or any(True for _ in brought.wishes.items())
 
 
 def _line(what: str, text: str, style: str = "$text") -> Content:

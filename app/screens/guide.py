@@ -1,6 +1,6 @@
 """The guide on the screen: first the keys of the place that it was opened from, then its pages, one under the other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from textual import events
@@ -10,9 +10,10 @@ from textual.containers import Horizontal
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, OptionList
 
+from oi_tui.app.commands.registry import Command
 from oi_tui.app.engine.core.blocks import ProseBlock
 from oi_tui.app.guide.pages import guide_pages
-from oi_tui.app.screens.key_help import HelpSection, keys_of_place, usual_tasks
+from oi_tui.app.screens.key_help import HelpSection, keys_of_place, own_commands, usual_tasks
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels, keymap_of
@@ -43,10 +44,11 @@ class GuideScreen(ModalScreen[None]):
         Binding("ctrl+end", "go('end')", "End", priority=True),
     ]
 
-    def __init__(self, place: Screen[Any], palette: Palette) -> None:
-        """The keys of `place`, in its current state, come first."""
+    def __init__(self, place: Screen[Any], palette: Palette, commands: Iterable[Command] = ()) -> None:
+        """The keys of `place`, in its current state, come first; of the `commands`, those that others added."""
         super().__init__()
-        self._texts = {HERE: _keys_page(keys_of_place(place), usual_tasks(keymap_of(place)))} | {
+        first = (*keys_of_place(place), *own_commands(commands))
+        self._texts = {HERE: _keys_page(first, usual_tasks(keymap_of(place)))} | {
             page.topic: page.text for page in guide_pages()
         }
         self._shown = list(self._texts)

@@ -1,13 +1,13 @@
 """All keys and commands, made from where they are defined: for the guide, on the screen and in its pages."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from oi_tui.app.commands.registry import COMMANDS, own_keys
+from oi_tui.app.commands.registry import COMMANDS, Command, own_keys
 from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.composer import PromptArea
@@ -94,6 +94,14 @@ def help_sections() -> tuple[HelpSection, ...]:
             for title, owners, more in KEY_PLACES
         ),
     )
+
+
+def own_commands(rows: Iterable[Command]) -> tuple[HelpSection, ...]:
+    """The commands that others added, with whose they are."""
+    own = tuple(
+        HelpRow("", f"/{row.slash} {row.argument}".strip(), f"{row.origin}: {row.help}") for row in rows if row.origin
+    )
+    return (HelpSection("Your commands", own),) if own else ()
 
 
 def usual_tasks(keymap: Mapping[str, str] = NO_KEYS) -> HelpSection:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from oi_tui.app.commands.folder_listing import MOST, FolderListing, is_outside
 from oi_tui.app.commands.mentions import write_mention
-from oi_tui.app.commands.registry import Argument, Command, Situation, own_keys
+from oi_tui.app.commands.registry import Argument, Command, own_keys
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.widgets.completion import CompletionChoice, CompletionOffer
 from oi_tui.widgets.keyrow import keymap_of
 from oi_tui.widgets.text_box import TextBox
 
-if TYPE_CHECKING:  # loaded with the first `@` or `/`
-    from oi_tui.app.commands.command_set import CommandSet
+if TYPE_CHECKING:  # loaded with the first `@`, and with the first `/`
     from oi_tui.app.commands.file_index import FileIndex
+    from oi_tui.app.screens.command_desk import CommandDesk
 
 _COMMAND = re.compile(r"/[a-z0-9-]*")
 _ARGUMENT = re.compile(r"/([a-z0-9-]+) +(.*)")
@@ -33,12 +33,10 @@ class PromptCompletion:
         folder: Callable[[], Path],
         names: KernelNames,
         values: Callable[[str], Mapping[str, str]],
-        commands: Callable[[], "CommandSet"],
-        now: Callable[[], Situation],
+        commander: Callable[[], "CommandDesk"],
     ) -> None:
-        """`values` are names known now that can follow the command with this id, where others may as well; `now` is
-        what the session is doing."""
-        self._commands, self._now = commands, now
+        """`values` are names known now that can follow the command with this id, where others may as well."""
+        self._commander = commander
         self._folder = folder
         self._names = names
         self._values = values
@@ -72,7 +70,9 @@ class PromptCompletion:
         row, column = box.cursor_location
         before = box.document.get_line(row)[:column]
         if box.text.startswith("/") and box.document.line_count == 1:
-            return self._name_offer(before, keymap_of(box)) or self._value_offer(before)
+            offer = self._name_offer(before, keymap_of(box)) or self._value_offer(before)
+            if offer is not None or not _FILE.search(before):
+                return offer
         if not box.text.startswith(_CODE) and (match := _FILE.search(before)):
             return self._file_offer(box, row, match)
         return None
@@ -116,13 +116,15 @@ class PromptCompletion:
     def _value_offer(self, before: str) -> CompletionOffer | None:
         """What can follow a command: the words that must, or names that may."""
         match = _ARGUMENT.fullmatch(before)
-        row = self._commands().by_name(match[1]) if match else None
+        row = self._commander().commands.by_name(match[1]) if match else None
         if match is None or row is None or not row.arguments:
             return None
         argument, start = _argument_at(row, match[2])
         words, typed = argument.choices(), match[2][start:].lower()
         is_free = not words
         words = words or self._values(row.id)
+        if not words and row.origin:
+            return None
         fitting = [word for word in words if word.lower().startswith(typed)]
         fitting += [word for word in words if typed in word.lower() and word not in fitting]
         if " " in typed and not fitting:
@@ -137,8 +139,8 @@ class PromptCompletion:
     def _name_offer(self, before: str, keymap: Mapping[str, str]) -> CompletionOffer | None:
         if not _COMMAND.fullmatch(before):
             return None
-        name, now = before.removeprefix("/"), self._now()
-        rows = [row for row in self._commands().rows() if row.slash]
+        name, now = before.removeprefix("/"), self._commander().situation
+        rows = [row for row in self._commander().commands.rows() if row.slash]
         begun = [row for row in rows if row.slash.startswith(name)]
         inside = [row for row in rows if row not in begun and name and (name in row.slash or name in row.title.lower())]
         choices = (_command_choice(row, row.why_not(now), keymap) for row in begun + inside)
@@ -162,7 +164,7 @@ def _argument_at(row: Command, typed: str) -> tuple[Argument, int]:
     """Which argument is being typed, and where it begins; the last one takes all the rest."""
     start = 0
     for argument in row.arguments[:-1]:
-        word = re.match(r"\S+\s+", typed[start:])
+        word = re.match(r'(?:"[^"]*"|\S+)\s+', typed[start:])
         if word is None:
             return argument, start
         start += word.end()

@@ -3,7 +3,6 @@
 No text is lost: a text that cannot be used stays in the prompt, with the reason above it.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +11,11 @@ import msgspec
 from textual.screen import Screen
 
 from oi_tui.app.commands.mentions import find_mentions
-from oi_tui.app.commands.registry import APPROVAL_HELP, Command, Situation, WrongArgument
+from oi_tui.app.commands.registry import APPROVAL_HELP
 from oi_tui.app.commands.typed import SlashLine, interpret, needs_body
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import (
-    AnyVerb,
-    FindInstructions,
-    FindKernels,
-    FindModels,
-    ReadContext,
     SetApproval,
     Submit,
     Withdraw,
@@ -29,17 +23,15 @@ from oi_tui.app.engine.core.verbs import (
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.widgets.composer import Composer, PromptArea
 
 if TYPE_CHECKING:  # loaded with the first `/`
-    from oi_tui.app.commands.command_set import CommandSet
+    from oi_tui.app.screens.command_desk import CommandDesk
 
 GOODBYES = ("exit", "quit", "exit()", "quit()")
 """What ends other consoles: alone in the prompt it is no prompt."""
-
-_QUIET = FindInstructions | FindKernels | FindModels | ReadContext | SetApproval
-"""What the session says nothing of: another view shows the answer, or the line above the prompt."""
 
 NOTE = 3.0
 """Seconds a passing message stays."""
@@ -57,22 +49,18 @@ class PromptDesk:
         """Whether what is taken back is not wanted any more."""
         self.profile = ""
         """Name of the profile in use."""
-        self._commands: CommandSet | None = None
+        self._commander: CommandDesk | None = None
+        self.workplace: Workplace | None = None
+        """The folder with what was decided about it, where there is a decision."""
 
     @property
-    def commands(self) -> "CommandSet":
-        """All that can be asked for, also what others added."""
-        if self._commands is None:
-            from oi_tui.app.commands.command_set import CommandSet  # no session begins with a command
+    def commander(self) -> "CommandDesk":
+        """What does slash commands."""
+        if self._commander is None:
+            from oi_tui.app.screens.command_desk import CommandDesk  # no session begins with a command
 
-            self._commands = CommandSet()
-        return self._commands
-
-    @property
-    def situation(self) -> Situation:
-        """What the session is doing."""
-        bridge, transcript = self._bridge, self._bridge.transcript
-        return Situation(transcript.turn_open, bridge.busy, not transcript.blocks, bridge.stopped)
+            self._commander = CommandDesk(self._screen, self._bridge, self)
+        return self._commander
 
     @property
     def area(self) -> PromptArea:
@@ -141,14 +129,14 @@ class PromptDesk:
             return False
         asked = interpret(text, self.folder)
         if isinstance(asked, SlashLine):
-            return await self.run_command(asked, wait=wait)
+            return await self.commander.run(asked, wait=wait)
         if isinstance(asked, Submit):
-            return self._submit(asked, wait=wait, typed=True)
+            return self.submit(asked, wait=wait, typed=True)
         area.accept()
         self._bridge.send(asked)
         return True
 
-    def _submit(self, prompt: Submit, *, wait: bool, typed: bool) -> bool:
+    def submit(self, prompt: Submit, *, wait: bool, typed: bool) -> bool:
         """Send a prompt, if all that it mentions is there; what was `typed` for it leaves the place where it was."""
         area = self.area
         if not self._may_send(prompt.text):
@@ -161,47 +149,6 @@ class PromptDesk:
             area.accept()
         self._bridge.send(prompt)
         return True
-
-    async def run_command(self, typed: SlashLine, *, wait: bool = False) -> bool:
-        """Do what a slash command says; one that cannot be followed stays in the prompt. Whether the session will show
-        an answer, rather than another view."""
-        row = self.commands.by_name(typed.name)
-        try:
-            if row is None:
-                raise WrongArgument(self._unknown(typed.name))
-            if why := row.why_not(self.situation):
-                raise WrongArgument(f"/{row.slash} does not apply now: {why}.")
-            if not typed.argument and (row.picker or (row.choices() and row.arguments[0].required)):
-                await self._screen.run_action(row.picker or f"app.palette({row.id!r})")
-                if row.picker and self.area.text.startswith("/"):
-                    self.area.accept()
-                return False
-            verb = _verb_of(row, typed.argument)
-        except WrongArgument as wrong:
-            self.tell(str(wrong), failed=True, seconds=0)
-            return False
-        if isinstance(verb, Submit):
-            return self._submit(verb, wait=wait, typed=self.area.text.startswith("/"))
-        if self.area.text.startswith("/"):
-            self.area.accept()
-        if isinstance(verb, SetApproval):
-            self.set_approval(verb)
-        elif verb is not None:
-            self._bridge.send(verb)
-        elif row.call is not None:
-            self._screen.run_worker(self._answer(row, row.call, typed.argument), group="call")
-        else:
-            await self._screen.run_action(row.action.replace("ARGUMENT", repr(typed.argument)))
-        return not isinstance(verb, _QUIET | None)
-
-    async def _answer(self, row: Command, call: Callable[[str], str], argument: str) -> None:
-        """Say what a plugin's command returns, or how it fails: it is anybody's code."""
-        try:
-            said = str(await asyncio.to_thread(call, argument))
-        except Exception as error:  # anybody's code may raise anything; it is shown
-            self.tell(f"/{row.slash} of {row.origin} failed: {safe_text(repr(error))}", failed=True, seconds=0)
-        else:
-            self.tell(safe_text(said), seconds=0)
 
     def begin_with(self, text: str, missing: Sequence[str]) -> None:
         """A prompt of the command line that mentions files which are missing: it waits for the person."""
@@ -250,11 +197,6 @@ class PromptDesk:
         names = " and ".join(f"@{safe_text(name)}" for name in missing[:3])
         self.tell(f"No such file: {names}. Enter sends the prompt all the same.", failed=True, seconds=0)
 
-    def _unknown(self, name: str) -> str:
-        similar = [f"/{one}" for one in self.commands.similar(name)]
-        meant = f" Did you mean {' or '.join(similar)}?" if similar else " Type / for the list."
-        return f"No command /{safe_text(name)}.{meant}"
-
     def _offer_to_quit(self) -> None:
         if self._bridge.busy:
             self._screen.run_worker(self._screen.run_action("app.quit"), group="quit")
@@ -269,12 +211,3 @@ class PromptDesk:
 
         question = ConfirmScreen("Quit oi-tui?", "The session is saved and can be resumed.", yes="quit", no="stay")
         self._screen.app.push_screen(question, finish)
-
-
-def _verb_of(row: Command, argument: str) -> AnyVerb | None:
-    """What to send to the engine, None for what the screen does itself; WrongArgument if that makes no sense."""
-    choices = {} if row.origin else row.choices()
-    first = argument.split(" ", 1)[0]
-    if choices and first not in choices:
-        raise WrongArgument(f"No {row.slash} “{safe_text(first)}”. Choose one of: {', '.join(choices)}.")
-    return None if row.verb is None else row.verb(argument)

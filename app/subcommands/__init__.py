@@ -8,6 +8,7 @@ SUBCOMMANDS = {
     "attach": "attach",
     "audit": "audit",
     "auth": "auth",
+    "commands": "commands",
     "config": "config",
     "doctor": "doctor",
     "help": "print_guide",

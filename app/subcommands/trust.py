@@ -52,6 +52,7 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
 
 def _show_what_counts(place: Path) -> None:
     """SettingsError if it cannot be relied on: it is not trusted then."""
+    from oi_tui.app.engine.trust.command_files import commands_in_words, find_command_files
     from oi_tui.app.engine.trust.instruction_files import files_in_words, find_instruction_files
     from oi_tui.app.engine.trust.rule_files import project_rules
 
@@ -61,3 +62,5 @@ def _show_what_counts(place: Path) -> None:
         echo(f"  {name} = {value}")
     for text in files_in_words(find_instruction_files(place)):
         echo(f"  the model reads  {visible_text(text).text}")
+    for text in commands_in_words(find_command_files(place)):
+        echo(f"  a command  {visible_text(text).text}")

@@ -1,4 +1,4 @@
-"""One row a command, and what others add to it."""
+"""Row C5: one row a command, and what others add to it."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def row(name: str) -> Command:
     return Command(f"plugin.{name}", name.title(), "Of a plugin", slash=name, origin="a plugin")
 
 
-def test_c5_each_row_has_a_name_of_its_own_and_names_subcommands_that_exist() -> None:
+def test_C5_each_row_has_a_name_of_its_own_and_names_subcommands_that_exist() -> None:
     ids, slashes = [one.id for one in COMMANDS], [one.slash for one in COMMANDS if one.slash]
     assert len(set(ids)) == len(ids)
     assert len(set(slashes)) == len(slashes)
@@ -21,7 +21,7 @@ def test_c5_each_row_has_a_name_of_its_own_and_names_subcommands_that_exist() ->
     assert all(subcommand(name) is not None for name in SUBCOMMANDS)
 
 
-def test_c5_a_command_that_does_not_apply_says_why() -> None:
+def test_C5_a_command_that_does_not_apply_says_why() -> None:
     rows = {one.id: one for one in COMMANDS}
     quiet, running = Situation(), Situation(turn_open=True, busy=True)
     assert rows["pause"].why_not(quiet) == "no turn is running"
@@ -33,7 +33,7 @@ def test_c5_a_command_that_does_not_apply_says_why() -> None:
     assert rows["theme"].why_not(Situation(stopped=True)) == ""
 
 
-def test_c5_what_decides_about_code_is_marked_so() -> None:
+def test_C5_what_decides_about_code_is_marked_so() -> None:
     rows = {one.id: one for one in COMMANDS}
     assert [one.id for one in COMMANDS if one.decides("x")] == [
         *("approve", "budget", "rule", "profile", "sandbox", "mode")
@@ -44,7 +44,7 @@ def test_c5_what_decides_about_code_is_marked_so() -> None:
     assert not rows["budget"].decides("")
 
 
-def test_c5_the_arguments_of_a_row_are_written_as_they_may_follow() -> None:
+def test_C5_the_arguments_of_a_row_are_written_as_they_may_follow() -> None:
     arguments = (Argument("FILE"), Argument("brief|long", lambda: {"brief": "", "long": ""}, required=False))
     assert row("review")._replace(arguments=arguments).argument == "FILE [brief|long]"
 
@@ -54,14 +54,14 @@ def test_c5_the_arguments_of_a_row_are_written_as_they_may_follow() -> None:
     [("model", "/model is a command of oi-tui"), ("mod", "/mod means /model"), ("Big", "small letters"),
      ("a b", "small letters"), ("\x1b[2J", "small letters"), ("", "small letters"), ("x" * 41, "at most 40")],
 )  # fmt: skip
-def test_c5_what_others_add_takes_no_name_of_ours(name: str, why: str) -> None:
+def test_C5_what_others_add_takes_no_name_of_ours(name: str, why: str) -> None:
     commands = CommandSet()
     with pytest.raises(TakenName, match=why):
         commands.add(row("fine")._replace(slash=name)) if name else commands.add(row(" "))
     assert commands.rows() == COMMANDS
 
 
-def test_c5_what_others_add_is_found_and_changes_no_beginning_of_a_name_of_ours() -> None:
+def test_C5_what_others_add_is_found_and_changes_no_beginning_of_a_name_of_ours() -> None:
     commands = CommandSet(lambda: (row("themed"), row("greet")._replace(id="second")))
     commands.add(row("greet"))
     with pytest.raises(TakenName, match="there is a command greet already"):

@@ -35,6 +35,7 @@ class User(DrawnContent):
     def update(self, block: UserBlock) -> None:
         """A newer version of the block."""
         self._lines = clean_text(block.text).split("\n")
+        self._command = spaced_line(block.command)
         self._files = [spaced_line(attached_file(written).chip) for written in block.files]
         longest = max(map(len, self._lines))
         self.has_more = len(self._lines) > SHORT_LINES or longest > LINE_CHARACTERS
@@ -42,7 +43,8 @@ class User(DrawnContent):
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         """The text, and the files that came with it."""
         ink = canvas.ink
-        closed = [crop([(self._lines[0], ink.user)], canvas.room)]
+        named = [(f"{self._command} · ", ink.user_dim)] if self._command else []
+        closed = [crop([*named, (self._lines[0], ink.user)], canvas.room)]
         lines = closed if display.fold == "closed" else self._draw(canvas, display.fold)
         marks = ["›", *" " * (len(lines) - 1)]
         return [
@@ -52,6 +54,8 @@ class User(DrawnContent):
     def _draw(self, canvas: Canvas, fold: FoldState) -> list[Line]:
         ink = canvas.ink
         lines: list[Line] = []
+        if self._command:
+            lines.append(crop([(self._command, ink.user_dim)], canvas.room))
         for number in shown_lines(len(self._lines), fold):
             if number is None:
                 lines.append([Segment(fold_note(len(self._lines) - HEAD_LINES - TAIL_LINES, fold), ink.user_dim)])

@@ -134,10 +134,11 @@ class Session:
 
     # -- the turn ----------------------------------------------------------------------------------
 
-    async def run(self, text: str, files: tuple[str, ...] = (), context: str = "") -> None:
+    async def run(self, text: str, files: tuple[str, ...] = (), context: str = "", command: str = "") -> None:
         """One turn, from the prompt to rest."""
         self._begin()
-        if self.steering.emit_prompt(TurnStarted(block_id=new_id(), text=text, files=files, context=context)):
+        prompt = TurnStarted(block_id=new_id(), text=text, files=files, context=context, command=command)
+        if self.steering.emit_prompt(prompt):
             await self._turn()
         else:
             self.emit(TurnEnded(reason="refused", detail="A plugin objects to the prompt."))

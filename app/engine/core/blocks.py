@@ -40,6 +40,8 @@ class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
     """Paths given with the prompt, which need not exist, and pictures as `data:` URLs (`text/attached.py`)."""
     context: str = ""
     """What the model reads besides the text: the beginnings of the files."""
+    command: str = ""
+    """The command that made the text, as it was typed."""
     withheld: tuple[str, ...] = ()
     """Names of the secrets in it that the model is not told, one for each place."""
     mark: ContextMark = ""

@@ -84,6 +84,8 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag=True):
     files: tuple[str, ...] = ()
     context: str = ""
     """What the model reads besides the text: the beginnings of the files."""
+    command: str = ""
+    """The person's own command that made the text, as it was typed: `/review app.py`."""
 
 
 class StepStarted(Event, frozen=True, kw_only=True, tag=True):

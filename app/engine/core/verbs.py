@@ -67,6 +67,8 @@ class Submit(SessionVerb, frozen=True, kw_only=True, tag=True):
     files: tuple[str, ...] = ()
     steer: bool = False
     """If a turn runs, the model reads this at its next step, and not after the turn."""
+    command: str = ""
+    """The command that made the text, as it was typed."""
 
 
 class Withdraw(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -281,9 +283,7 @@ class Peek(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 class CompleteCode(SessionVerb, frozen=True, kw_only=True, tag=True):
     """What could complete the Python name that ends at this place; answered with `NamesFound`, at once or not at all.
-
-    Nothing of the person's runs for it, and no kernel is started.
-    """
+    Nothing of the person's runs for it, and no kernel is started."""
 
     request_id: str
     source: str

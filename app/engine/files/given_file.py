@@ -24,5 +24,6 @@ def read_given_file(path: Path, most: int) -> bytes:
     except OSError as error:
         raise UnusableFile(f"cannot be read: {error.strerror}") from error
     if max(len(data), state.st_size) > most:
-        raise UnusableFile(f"is larger than {most // 1_000_000} MB")
+        size = f"{most // 1_000_000} MB" if most >= 1_000_000 else f"{most:,} bytes"
+        raise UnusableFile(f"is larger than {size}")
     return data

@@ -10,6 +10,9 @@ from oi_tui.app.engine.core.errors import OiTuiError
 
 APP = "oi-tui"
 
+COMMANDS_FOLDER = "commands"
+"""Beside the settings, and in a project's own folder: commands as files."""
+
 
 def config_dir() -> Path:
     """Settings and profiles (`$XDG_CONFIG_HOME/oi-tui`)."""

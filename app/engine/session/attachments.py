@@ -91,7 +91,7 @@ async def read_prompt(
     parts = [one.words for one in told] + ([FRESH] if fresh else [])
     context = "\n\n".join(part for part in parts if part)
     entries = tuple(entry for one in told for entry in (one.entry, *one.pages))
-    return TurnStarted(block_id=new_id(), text=prompt.text, files=entries, context=context)
+    return TurnStarted(block_id=new_id(), text=prompt.text, files=entries, context=context, command=prompt.command)
 
 
 async def attach_remote(paths: Iterable[str], kernels: KernelSource, room: PdfRoom) -> list[Attachment]:

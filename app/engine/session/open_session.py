@@ -330,7 +330,7 @@ class OpenSession:
                 case Submit():
                     entitle(self.session, self._store, job.text)
                     prompt = await self._read(job)
-                    await session.run(prompt.text, prompt.files, prompt.context)
+                    await session.run(prompt.text, prompt.files, prompt.context, prompt.command)
                 case Retry():
                     await session.go_on()
                 case Run():

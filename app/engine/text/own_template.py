@@ -18,17 +18,17 @@ def local_date() -> datetime.date:
     return datetime.datetime.now().astimezone().date()
 
 
+def local_facts(cwd: str, today: datetime.date | None = None) -> dict[str, TemplateValue]:
+    """The variables that every template has."""
+    return {"current_date": (today or local_date()).isoformat(), "cwd": cwd, "os": platform.system()}
+
+
 def fill_template(
     part: InstructionPart, variables: Mapping[str, TemplateValue], cwd: str, today: datetime.date | None = None
 ) -> InstructionPart:
     """The person's own instructions with what their template stands for; SettingsError if it is none, or too long."""
-    facts: dict[str, TemplateValue] = {
-        "current_date": (today or local_date()).isoformat(),
-        "cwd": cwd,
-        "os": platform.system(),
-    }
     try:
-        text = render_template(part.text, facts | dict(variables)).strip()
+        text = render_template(part.text, local_facts(cwd, today) | dict(variables)).strip()
     except TemplateFailed as error:
         raise SettingsError(f"The instructions of {part.name} are no template. {error}", hint=_HINT) from error
     if len(text) > MOST_OF_ONE:

@@ -184,8 +184,9 @@ class Transcript:
                 return self.close("program") if event.resumed else ()
             case TurnStarted():
                 self.turn_open, self.ended = True, None
+                text, files, context = event.text, event.files, event.context
                 return self._add(
-                    UserBlock(id=event.block_id, text=event.text, files=event.files, context=event.context)
+                    UserBlock(id=event.block_id, text=text, files=files, context=context, command=event.command)
                 )
             case TurnEnded():
                 self.ended = event.reason

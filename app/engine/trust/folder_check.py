@@ -14,9 +14,11 @@ from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.core.values import SandboxMode
 from oi_tui.app.engine.environments.discovery import choose_environment, name_environment
 from oi_tui.app.engine.files import paths
+from oi_tui.app.engine.files.command_folder import CommandSource
 from oi_tui.app.engine.policy.rules import Rule
 from oi_tui.app.engine.sandbox.availability import Availability, look
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
+from oi_tui.app.engine.trust.command_files import find_command_files
 from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests
 from oi_tui.app.engine.trust.folder_settings import FolderSettings, read_folder_settings
 from oi_tui.app.engine.trust.instruction_files import InstructionFile, find_instruction_files
@@ -36,6 +38,7 @@ class FolderContent(NamedTuple):
     wishes: FolderSettings = FolderSettings()
     instructions: tuple[InstructionFile, ...] = ()
     """What the model would read, the nearest last; of the folders above too."""
+    commands: tuple[CommandSource, ...] = ()
     others: tuple[str, ...] = ()
     """Names of what is there and not read by us."""
     wrong: str = ""
@@ -81,7 +84,10 @@ def read_folder(folder: Path) -> FolderContent:
     except OiTuiError as error:
         return FolderContent(others=others, wrong=error.title)
     instructions = find_instruction_files(folder.resolve())
-    return FolderContent(rules, wishes, instructions, others, environment=_brought_environment(folder), seen=seen)
+    commands = find_command_files(folder.resolve())
+    return FolderContent(
+        rules, wishes, instructions, commands, others, environment=_brought_environment(folder), seen=seen
+    )
 
 
 def _brought_environment(folder: Path) -> str:

@@ -8,6 +8,7 @@ Stored in a file of ours that code in a sandbox cannot see.
     rules = "5f3c..."                  # digest of the .oi/permissions.toml that was looked at; "" where there was none
     settings = ""                      # the same of its .oi/config.toml
     instructions = ""                  # the same of AGENTS.md and the like, in the folders above it too
+    commands = ""                      # the same of the files in its .oi/commands
 """
 
 import datetime
@@ -26,6 +27,9 @@ from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests
 
 FOLDERS_FILE = "folders.toml"
 NOTHING = FolderDigests()
+_HARMLESS = ("instructions", "commands")
+"""What a folder may lose without a question."""
+
 _HINT = "Nothing is run until it can be relied on: mend it, or delete it and decide anew."
 
 
@@ -45,6 +49,8 @@ class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The same of its settings."""
     instructions: str = ""
     """The same of its instructions to the model."""
+    commands: str = ""
+    """The same of its commands."""
 
     def changed_files(self, folder: Path) -> tuple[str, ...]:
         """Which of its files have changed since they were trusted: `rules`, `settings`."""
@@ -52,7 +58,11 @@ class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             return ()
         now = folder_digests(folder)
         changed = [name for name in FolderDigests._fields if getattr(self, name) != getattr(now, name)]
-        return tuple(name for name in changed if name != "instructions" or now.instructions)  # to have none is harmless
+        return tuple(name for name in changed if name not in _HARMLESS or getattr(now, name))
+
+    def trusted_commands(self, folder: Path) -> str | None:
+        """The digest of the folder's commands with which it was trusted, None where they may not be used now."""
+        return self.commands if self.trusted and not self.changed_files(folder) else None
 
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True):
@@ -79,7 +89,7 @@ class FolderDecisions:
                 unseen = found.trusted and place != folder and has_folder_content(folder)
                 if unseen or not self.can_remember(place):
                     return None
-                return found if place == folder else msgspec.structs.replace(found, rules="", settings="")
+                return found if place == folder else msgspec.structs.replace(found, rules="", settings="", commands="")
         return None
 
     def all(self) -> dict[str, FolderDecision]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.owned_file import read_owned_file
+from oi_tui.app.engine.files.paths import COMMANDS_FOLDER
 from oi_tui.app.engine.trust.folder_settings import CONFIG, PROJECT, RULES, digest_of
 from oi_tui.app.engine.trust.instruction_files import (
     find_instruction_files,
@@ -21,13 +22,26 @@ class FolderDigests(NamedTuple):
     settings: str = ""
     instructions: str = ""
     """Of all of them together, also those in the folders above that belong to its repository."""
+    commands: str = ""
+    """Of all files in `.oi/commands`."""
 
 
 def folder_digests(folder: Path) -> FolderDigests:
     """What it brings along now. Never raises: those who use it report what cannot be relied on."""
     folder = folder.resolve()
     instructions = instructions_digest(find_instruction_files(folder), folder)
-    return FolderDigests(_file_digest(folder / PROJECT / RULES), _file_digest(folder / PROJECT / CONFIG), instructions)
+    project = folder / PROJECT
+    return FolderDigests(
+        _file_digest(project / RULES), _file_digest(project / CONFIG), instructions, _commands_digest(folder)
+    )
+
+
+def _commands_digest(folder: Path) -> str:
+    if not os.path.lexists(folder / PROJECT / COMMANDS_FOLDER):
+        return ""
+    from oi_tui.app.engine.trust.command_files import commands_digest, find_command_files  # few folders have any
+
+    return commands_digest(find_command_files(folder))
 
 
 def _file_digest(path: Path) -> str:
@@ -39,4 +53,6 @@ def _file_digest(path: Path) -> str:
 
 def has_folder_content(folder: Path) -> bool:
     """Whether anything in the folder would count if it were trusted. A quick look: nothing is read."""
-    return has_instruction_file(folder) or any(os.path.lexists(folder / PROJECT / name) for name in (RULES, CONFIG))
+    project = folder / PROJECT
+    names = (RULES, CONFIG, COMMANDS_FOLDER)
+    return has_instruction_file(folder) or any(os.path.lexists(project / name) for name in names)

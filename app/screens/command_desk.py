@@ -1,0 +1,139 @@
+"""What a slash command does on one screen. Loaded with the first `/`: no session begins with a command."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from textual.screen import Screen
+
+from oi_tui.app.commands.command_set import CommandSet
+from oi_tui.app.commands.own_commands import OwnCommands
+from oi_tui.app.commands.registry import Command, Situation, WrongArgument
+from oi_tui.app.commands.typed import SlashLine
+from oi_tui.app.engine.core.verbs import (
+    AnyVerb,
+    FindInstructions,
+    FindKernels,
+    FindModels,
+    ReadContext,
+    SetApproval,
+    Submit,
+)
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.frontend.workplace import Workplace
+from oi_tui.widgets.composer import PromptArea
+
+_QUIET = FindInstructions | FindKernels | FindModels | ReadContext | SetApproval
+"""What the session says nothing of: another view shows the answer, or the line above the prompt."""
+
+
+class SendsPrompts(Protocol):
+    """Where the person writes."""
+
+    workplace: Workplace | None
+
+    @property
+    def area(self) -> PromptArea:
+        """What the person is writing."""
+        ...
+
+    @property
+    def folder(self) -> Path:
+        """Where the session works."""
+        ...
+
+    def tell(self, words: str, *, failed: bool = False, seconds: float = ...) -> None:
+        """Say it where the person writes or is asked; 0 seconds is until the text changes."""
+        ...
+
+    def set_approval(self, verb: SetApproval) -> None:
+        """Another approval mode, and what it means."""
+        ...
+
+    def submit(self, prompt: Submit, *, wait: bool, typed: bool) -> bool:
+        """Send a prompt, if all that it mentions is there."""
+        ...
+
+
+class CommandDesk:
+    """All that can be asked for on a screen, and how it is done."""
+
+    def __init__(self, screen: Screen[None], bridge: Bridge, desk: SendsPrompts) -> None:
+        self._screen, self._bridge, self._desk = screen, bridge, desk
+        own = OwnCommands(lambda: desk.folder, self._trusted_commands, self._selection)
+        self.commands = CommandSet(own.rows)
+        """Also what others added."""
+
+    @property
+    def situation(self) -> Situation:
+        """What the session is doing."""
+        bridge, transcript = self._bridge, self._bridge.transcript
+        return Situation(transcript.turn_open, bridge.busy, not transcript.blocks, bridge.stopped)
+
+    async def run(self, typed: SlashLine, *, wait: bool) -> bool:
+        """Do what a slash command says; one that cannot be followed stays in the prompt. Whether the session will show
+        an answer, rather than another view."""
+        try:
+            return await self._follow(typed, wait=wait)
+        except WrongArgument as wrong:
+            self._desk.tell(str(wrong), failed=True, seconds=0)
+            return False
+
+    async def _follow(self, typed: SlashLine, *, wait: bool) -> bool:
+        row, area = self.commands.by_name(typed.name), self._desk.area
+        if row is None:
+            raise WrongArgument(self._unknown(typed.name))
+        if why := row.why_not(self.situation):
+            raise WrongArgument(f"/{row.slash} does not apply now: {why}.")
+        is_written = area.text.startswith("/")
+        if not typed.argument and (row.picker or (row.choices() and row.arguments[0].required)):
+            await self._screen.run_action(row.picker or f"app.palette({row.id!r})")
+            if row.picker and is_written:
+                area.accept()
+            return False
+        verb = _verb_of(row, typed.argument)
+        if isinstance(verb, Submit):
+            return self._desk.submit(verb, wait=wait, typed=is_written)
+        if is_written:
+            area.accept()
+        if isinstance(verb, SetApproval):
+            self._desk.set_approval(verb)
+        elif verb is not None:
+            self._bridge.send(verb)
+        elif row.call is not None:
+            self._screen.run_worker(self._answer(row, row.call, typed.argument), group="call")
+        else:
+            await self._screen.run_action(row.action.replace("ARGUMENT", repr(typed.argument)))
+        return not isinstance(verb, _QUIET | None)
+
+    async def _answer(self, row: Command, call: Callable[[str], str], argument: str) -> None:
+        """Say what a plugin's command returns, or how it fails: it is anybody's code."""
+        try:
+            said = str(await asyncio.to_thread(call, argument))
+        except Exception as error:  # anybody's code may raise anything; it is shown
+            self._desk.tell(f"/{row.slash} of {row.origin} failed: {safe_text(repr(error))}", failed=True, seconds=0)
+        else:
+            self._desk.tell(safe_text(said), seconds=0)
+
+    def _unknown(self, name: str) -> str:
+        similar = [f"/{one}" for one in self.commands.similar(name)]
+        meant = f" Did you mean {' or '.join(similar)}?" if similar else " Type / for the list."
+        return f"No command /{safe_text(name)}.{meant}"
+
+    def _trusted_commands(self) -> str | None:
+        place, folder = self._desk.workplace, self._desk.folder
+        return place.trusted_commands if place is not None and place.folder.resolve() == folder.resolve() else None
+
+    def _selection(self) -> str:
+        return self._screen.get_selected_text() or self._desk.area.selected_text
+
+
+def _verb_of(row: Command, argument: str) -> AnyVerb | None:
+    """What to send to the engine, None for what the screen does itself; WrongArgument if that makes no sense."""
+    choices = {} if row.origin else row.choices()
+    first = argument.split(" ", 1)[0]
+    if choices and first not in choices:
+        raise WrongArgument(f"No {row.slash} “{safe_text(first)}”. Choose one of: {', '.join(choices)}.")
+    return None if row.verb is None else row.verb(argument)
