@@ -33,6 +33,7 @@ from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.recording.form import VERSION, Header
 from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.models.cached_model import forget_answers
 from oi_tui.app.engine.models.keys import model_keys
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.sandbox.availability import look
@@ -54,7 +55,7 @@ from oi_tui.plugins.host import engine_hooks
 
 def open_store() -> Store:
     """The sessions of this person; StoreError or OiTuiError in plain words if the folder cannot be used."""
-    return Store(paths.private_dir(paths.data_dir()) / "sessions.db")
+    return Store(paths.private_dir(paths.data_dir()) / "sessions.db", on_delete=forget_answers)
 
 
 def ledger_file() -> Path:

@@ -10,7 +10,9 @@ import pytest
 from click import UsageError
 
 from oi_tui.app import cli
+from oi_tui.app.commands.registry import COMMANDS
 from oi_tui.app.guide.pages import close_topics, guide_page, guide_pages
+from oi_tui.app.subcommands import SUBCOMMANDS
 from support.guide_tables import GUIDE, guide_tables, marked_tables, with_tables
 from support.terminal import Terminal
 
@@ -91,6 +93,36 @@ def test_help_prints_a_page_its_topics_or_the_nearest_one(capsys: pytest.Capture
         (["setings"], "Did you mean settings?"),
         (["me", "sort", "this"], "oi-tui -- help me sort this"),
     ):
+        with pytest.raises(UsageError, match=said):
+            printed(*words)
+
+
+def test_C11_help_finds_the_section_that_explains_a_command_or_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    def printed(*words: str) -> str:
+        cli.program(["help", *words], standalone_mode=False)
+        return capsys.readouterr().out
+
+    for words, heading in (
+        (["usage"], "## Budgets and prices"),
+        (["/context"], "## Long conversations"),
+        (["context"], "## Long conversations"),
+        (["profile"], "# Profiles"),
+        (["rule"], "## Rules"),
+        (["restart"], "## Interrupt and restart"),
+        (["attach"], "## Detach and attach"),
+        (["exit", "codes"], "## Exit codes"),
+        (["config", "set"], "## "),
+    ):
+        text = printed(*words)
+        assert heading in text, words
+        assert text.count("\n# ") + text.count("\n## ") <= 1 or heading.startswith("# "), words
+    # Each command is explained, with what it does and how it is typed.
+    for row in COMMANDS:
+        if row.slash and guide_page(row.slash) is None and row.slash != "help":
+            assert f"`/{row.slash}`" in printed(row.slash).split("\n")[0]
+            assert row.help in printed(row.slash)
+    assert all(printed(name) for name in SUBCOMMANDS)
+    for words, said in ((["usge"], "Did you mean usage"), (["contxt"], "Did you mean context")):
         with pytest.raises(UsageError, match=said):
             printed(*words)
 

@@ -2,11 +2,13 @@
 
 import asyncio
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from oi_tui.app.build import open_store
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock, ProseBlock
 from oi_tui.app.engine.core.chat_model import (
@@ -24,7 +26,7 @@ from oi_tui.app.engine.core.chat_model import (
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection
 from oi_tui.app.engine.core.verbs import Open
-from oi_tui.app.engine.models.cached_model import AnswerCache, CachedModel
+from oi_tui.app.engine.models.cached_model import AnswerCache, CachedModel, answers_file
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.session.fallback_model import COOLING, FallbackModel
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
@@ -199,6 +201,33 @@ async def test_L37_an_empty_answer_is_not_kept(tmp_path: Path) -> None:
     )
     model = CachedModel(inner, AnswerCache(tmp_path / "answers.db", hours=1), b"")
     assert [await said(model), await said(model)] == ["", "Hello."]
+
+
+def test_L40_deleting_a_session_removes_the_answers_kept_while_it_was_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    with closing(open_store()) as store:
+        for name in ("one", "two", "three"):
+            store.create(name, time.time(), "/")
+        store.remove("three")  # without a cache there is nothing to do
+        assert not answers_file().exists()
+        cache = AnswerCache(answers_file(), hours=1)
+        for request in (b"before", b"while"):
+            cache.keep(request, [TextDelta(text=f"the answer {request.decode()}")])
+        with closing(sqlite3.connect(answers_file())) as database, database:
+            database.execute("UPDATE answers SET at = at - 600 WHERE request = ?", (b"before",))
+        store.edit("one", deleted=True)
+        assert cache.find(b"while") is None
+        assert b"the answer while" not in answers_file().read_bytes()
+        assert cache.find(b"before") is not None
+        cache.keep(b"again", [TextDelta(text="x")])
+        store.remove("two")
+        assert cache.find(b"again") is None
+        answers_file().write_bytes(b"no database" * 100)
+        store.remove("one")
+        assert store.sessions() == ()
 
 
 async def test_L37_half_an_answer_is_not_kept_and_a_broken_cache_is_said(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import logging
 import os
 import sqlite3
 import time
@@ -24,7 +25,8 @@ from oi_tui.app.engine.core.chat_model import (
     ThoughtDelta,
     ToolDelta,
 )
-from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.errors import OiTuiError, StoreError
+from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.text.words import duration
 
 CREATE = "CREATE TABLE IF NOT EXISTS answers (request BLOB PRIMARY KEY, at REAL NOT NULL, answer BLOB NOT NULL)"
@@ -33,7 +35,27 @@ LARGEST = 4_000_000
 MOST = 2_000
 """Answers that are kept; the oldest are dropped."""
 
+LATE = 60.0
+"""Seconds after the last event of a session within which its last answer is certainly kept."""
+
 _deltas: msgspec.json.Decoder[list[Delta]] = msgspec.json.Decoder(list[Delta])
+
+
+_log = logging.getLogger(__name__)
+
+
+def answers_file() -> Path:
+    """Where answers are kept."""
+    return paths.private_dir(paths.cache_dir()) / "answers.db"
+
+
+def forget_answers(since: float, until: float) -> None:
+    """Drop the answers that were kept while a session was used, now that it is deleted."""
+    try:
+        if (path := answers_file()).exists():
+            AnswerCache(path, hours=0.0).forget(since, until)
+    except OiTuiError as error:  # the session is deleted all the same
+        _log.warning("answers of a deleted session stay in the cache: %s", error)
 
 
 class AnswerCache:
@@ -65,6 +87,12 @@ class AnswerCache:
                 (MOST,),
             )
 
+    def forget(self, since: float, until: float) -> None:
+        """Drop what was kept in this time, also of other sessions: a request does not say whose it is. StoreError if
+        the file cannot be written."""
+        with self._open() as database, database:
+            database.execute("DELETE FROM answers WHERE at BETWEEN ? AND ?", (since, until + LATE))
+
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
@@ -72,6 +100,7 @@ class AnswerCache:
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             with closing(sqlite3.connect(self._path, timeout=2.0)) as database:
                 database.execute(CREATE)
+                database.execute("PRAGMA secure_delete = ON")  # what is dropped does not stay in the file
                 yield database
         except (OSError, sqlite3.Error, msgspec.DecodeError) as error:
             raise StoreError(f"The cache of answers {self._path} cannot be used: {error}.") from error

@@ -21,7 +21,7 @@ from oi_tui.app.engine.local.catalogue import LocalModel
 from oi_tui.app.engine.local.fetch import fetch
 from oi_tui.app.engine.local.model_server import ALIAS, CONTEXT, LocalServer, is_available, obstacle, try_runtime
 from oi_tui.app.engine.local.weights import Weights
-from oi_tui.app.engine.models.cached_model import AnswerCache, CachedModel
+from oi_tui.app.engine.models.cached_model import AnswerCache, CachedModel, answers_file
 from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.facts import secret_headers, section_for
 from oi_tui.app.engine.models.failures import needs_litellm
@@ -161,7 +161,7 @@ class Models:
         if check and model.obstacle is not None:
             raise model.obstacle
         if section.cache:
-            path = paths.private_dir(paths.cache_dir()) / "answers.db"
+            path = answers_file()
             places = sorted((name, base) for name, base in self._environ.items() if name.endswith(_ADDRESSES))
             return CachedModel(model, AnswerCache(path, section.cache), msgspec.json.encode((section, places)))
         return model

@@ -6,7 +6,7 @@ Values know nothing of row ids.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,10 @@ _BEFORE_ALL = -(2**62)
 class Store:
     """One database file, large outputs in `blobs/` beside it. `StoreError` in plain words when the disk fails."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, on_delete: Callable[[float, float], None] = lambda since, until: None) -> None:
+        """`on_delete` is told from when until when a session was used that is deleted, or removed."""
         self.path = path
+        self.on_delete = on_delete
         self._db = Database(path)
         self._blobs = Blobs(path.parent / "blobs")
         self._texts = Texts(self._db)
@@ -149,6 +151,8 @@ class Store:
             if deleted is not None:
                 row = row._replace(deleted=(row.deleted or time.time()) if deleted else 0.0)
             self._describe(row)
+        if deleted:
+            self.on_delete(row.created, row.active)
         return row.record
 
     def remove(self, session_id: str, *, deleted_before: float | None = None) -> None:
@@ -165,6 +169,7 @@ class Store:
         for heir in left.heirs:
             self._catch_up(heir)
         self._removal.clear_away(left)
+        self.on_delete(row.created, row.active)
 
     # -- all of them -------------------------------------------------------------------------------
 
