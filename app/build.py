@@ -136,7 +136,14 @@ def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> In
     found = folder_instructions(Path(setup.cwd), trusted=setup.trusted, seen=setup.instructions)
     origin = f"profile {setup.profile}" if setup.profile else SETTINGS
     own = own_instructions(section, folder, origin)
-    sources = InstructionSources(own, found.parts, found.remarks, section.variables, is_small)
+    sources = InstructionSources(
+        own,
+        found.parts,
+        found.remarks,
+        section.variables,
+        is_small,
+        lambda name: setup.settings.model.form_of(name) == "helpers",
+    )
     for part in own:
         fill_template(part, sources.variables, setup.cwd)
     return sources

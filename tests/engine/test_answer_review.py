@@ -6,10 +6,15 @@ import pytest
 
 from oi_tui.app.engine.agent.claims import claimed_files
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.blocks import NoticeBlock
-from oi_tui.app.engine.core.chat_model import AnswerEnded, TextDelta, ToolDelta
+from oi_tui.app.engine.agent.prompt import in_helpers
+from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.chat_model import AnswerEnded, ChatMessage, ChatRequest, TextDelta, ToolDelta
 from oi_tui.app.engine.core.events import NoticeAdded, SessionOpened
-from oi_tui.app.engine.core.settings import LoopSection
+from oi_tui.app.engine.core.instructions import InstructionSources
+from oi_tui.app.engine.core.settings import LoopSection, ModelSection
+from oi_tui.app.engine.models.facts import section_for
+from oi_tui.app.engine.models.lean_facts import look_up_lean
+from oi_tui.app.engine.models.providers import find_lean
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, ScriptedAnswer
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from support.kinds import of
@@ -109,3 +114,34 @@ async def test_L35_a_call_that_the_token_limit_cut_is_none_that_cannot_be_read(t
     session = make(model, tmp_path)
     await play(session, session.run("add"))
     assert len(model.requests) == 1
+
+
+async def test_L40_helpers_are_forced_for_a_model_by_its_name() -> None:
+    """No calls are offered, the model is told how to write its code, and reads its own code written so."""
+    section = ModelSection(name="openai/gpt-4o", tools="on", tools_by_model={"small": "helpers", "other": "off"})
+    assert [section.form_of(name) for name in ("openai/gpt-4o", "small", "other")] == ["on", "helpers", "off"]
+    choice = find_lean("openai/gpt-4o", "")
+    assert choice is not None
+    for name, calls in (("openai/gpt-4o", True), ("small", False)):
+        asked = section_for(section, name, "http://127.0.0.1:1/v1")
+        facts, _ = look_up_lean(choice, asked, api_key="k", environ={}, free=False)
+        assert facts.takes_tools is calls
+    model = FakeModel("<helpers>\nprint(1)\n</helpers>", "Done.", name="small")
+    sources = InstructionSources(writes_helpers=lambda name: section.form_of(name) == "helpers")
+    session = Session(kernels=FakeKernels(), settings=LoopSection(approve="auto"), model=model, instructions=sources)
+    session.choices.expect_model("small", "")
+    await session.run("go")
+    (code,) = (block for block in session.transcript.blocks if isinstance(block, CodeBlock))
+    assert (code.source, code.state) == ("print(1)", "ok")
+    system, _, spoken, *_ = model.requests[1].messages
+    assert "between a line <helpers> and a line </helpers>" in system.text
+    assert "```python" not in system.text
+    assert spoken.text == "<helpers>\nprint(1)\n</helpers>"
+
+
+def test_L40_code_with_such_a_tag_in_it_stays_fenced() -> None:
+    text = "A.\n\n```python\nprint('</helpers>')\n```\n\n````python\nx = '```'\n````"
+    request = ChatRequest(messages=(ChatMessage(role="assistant", text=text), ChatMessage(role="user", text=text)))
+    changed, same = in_helpers(request).messages
+    assert changed.text == "A.\n\n```python\nprint('</helpers>')\n```\n\n<helpers>\nx = '```'\n</helpers>"
+    assert same.text == text

@@ -17,6 +17,7 @@ from oi_tui.app.engine.agent.failure_notice import failure_notice
 from oi_tui.app.engine.agent.halt import Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
+from oi_tui.app.engine.agent.prompt import in_helpers
 from oi_tui.app.engine.agent.recall import recall_tool
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
@@ -59,7 +60,7 @@ class Dialogue:
         self._kernels, self._runners = kernels, runners
         self._plugins, self._halt, self._emit = plugins, halt, emit
         self._conversation = Conversation(instructions.redactor, settings.output_to_model)
-        self._ready = ready
+        self._instructions, self._ready = instructions, ready
         self._review = AnswerReview(transcript, kernels, emit, plugins)
         spilled = runners.tools.spill_dir
         runners.tools.add_recall(recall_tool(lambda: transcript.blocks, instructions.redactor, spilled))
@@ -156,6 +157,8 @@ class Dialogue:
         """One request; whether its answer is whole. ModelError if it fails."""
         if (request := await self.window.request(model)) is None:
             return False
+        if self._instructions.writes_helpers:
+            request = in_helpers(request)
         self._require(self._budget.check_limits(self._transcript.usage))  # a summary may have spent the rest
         for event in withheld_events(self._conversation, self._transcript):
             self._emit(event)

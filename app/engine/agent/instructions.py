@@ -80,7 +80,8 @@ class Instructions:
     def parts(self) -> tuple[InstructionPart, ...]:
         """In the order in which the model reads them; without those that say nothing."""
         transcript, kernels = self._transcript, self._kernels
-        base = system_prompt(kernels.languages, transcript.cwd or "the current folder", kernels.surroundings)
+        where = transcript.cwd or "the current folder"
+        base = system_prompt(kernels.languages, where, kernels.surroundings, helpers=self.writes_helpers)
         window = transcript.context_window
         # A quarter of what the model takes, at four characters a token.
         most = MOST_OF_FILES if window is None else min(MOST_OF_FILES, window)
@@ -96,6 +97,11 @@ class Instructions:
             InstructionPart(origin="facts", name="date", text=facts),
         )
         return tuple(part for part in found if part.text.strip())
+
+    @property
+    def writes_helpers(self) -> bool:
+        """Whether the model in use is to write its code between lines `<helpers>` and `</helpers>`."""
+        return self._sources.writes_helpers(self._transcript.model)
 
     def message(self) -> str:
         """All parts as one text."""

@@ -23,8 +23,9 @@ from oi_tui.app.engine.core.blocks import (
     SummaryBlock,
     UserBlock,
 )
-from oi_tui.app.engine.core.chat_model import RECALL, ChatMessage, ToolCall
+from oi_tui.app.engine.core.chat_model import RECALL, ChatMessage, ChatRequest, ToolCall
 from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
+from oi_tui.app.engine.parsing.fences import HELPERS, HELPERS_END
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.mime import UNTRUSTED, clip_middle, pictures, report
@@ -32,9 +33,12 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.tools.execute import EXECUTE
 
 SYSTEM = """\
-You do tasks for the user by running code on their machine. Reply with one ```python code block that solves the \
+You do tasks for the user by running code on their machine. Reply with one {block} that solves the \
 task{shell}.{others} It runs in {where} after the user approves it, variables are kept, and you are shown the output. \
 {around}Do not guess results: run code. When the task is done, answer in one or two sentences without code."""
+
+FENCED = "```python code block"
+"""What a model writes that is not told otherwise."""
 
 NEXT = "If the task is done, answer in one or two sentences without code. If not, go on with the next code block."
 """Said after every output: it makes small models stop when they are done."""
@@ -58,6 +62,8 @@ RECALL_HINT = (
 )
 """Said where something was, and only there."""
 
+_PYTHON_FENCE = re.compile(r"(?ms)^(`{3,4})python\n(.*?)\n\1$")
+
 MOST_LABELS = 10
 """Languages beside Python and the shell that are named."""
 
@@ -65,12 +71,27 @@ _LABEL = re.compile(r"[A-Za-z0-9:._+#-]{1,60}")
 """What is installed has names that anybody may have chosen: nothing else gets into the prompt."""
 
 
-def system_prompt(languages: Sequence[str], cwd: str, around: str = "") -> str:
-    """The one system message; `around` says what the code can reach and change."""
+def system_prompt(languages: Sequence[str], cwd: str, around: str = "", *, helpers: bool = False) -> str:
+    """The one system message; `around` says what the code can reach and change, `helpers` that Python code stands
+    between such tags."""
+    block = f"block of Python code between a line {HELPERS} and a line {HELPERS_END}" if helpers else FENCED
     shell = " (```bash for shell commands)" if "shell" in languages else ""
     labels = [name for name in languages if name not in ("python", "shell") and _LABEL.fullmatch(name)]
     others = f" The labels {', '.join(labels[:MOST_LABELS])} run too." if labels else ""
-    return SYSTEM.format(shell=shell, others=others, where=cwd, around=f"{around} " if around else "")
+    return SYSTEM.format(block=block, shell=shell, others=others, where=cwd, around=f"{around} " if around else "")
+
+
+def in_helpers(request: ChatRequest) -> ChatRequest:
+    """The same with the model's fenced Python code as it is to write it; code with such a tag in it stays fenced."""
+
+    def tags(found: re.Match[str]) -> str:
+        return found[0] if HELPERS_END in found[2] else f"{HELPERS}\n{found[2]}\n{HELPERS_END}"
+
+    messages = tuple(
+        msgspec.structs.replace(one, text=_PYTHON_FENCE.sub(tags, one.text)) if one.role == "assistant" else one
+        for one in request.messages
+    )
+    return msgspec.structs.replace(request, messages=messages)
 
 
 class Teller:

@@ -45,6 +45,8 @@ class InstructionSources(NamedTuple):
     variables: Mapping[str, TemplateValue] = {}
     is_small: Callable[[str], bool] = lambda name: False
     """Whether a model of this name is a small one, which more words make worse."""
+    writes_helpers: Callable[[str], bool] = lambda name: False
+    """Whether a model of this name is to write its code between lines `<helpers>` and `</helpers>`."""
 
 
 NO_INSTRUCTIONS = InstructionSources()

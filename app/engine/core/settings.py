@@ -34,6 +34,10 @@ HEADERS_SET_BY_US = frozenset({
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
 
 
+CodeForm = Literal["auto", "on", "off", "helpers"]
+"""How code comes from a model."""
+
+
 class ModelExtra(SettingsSection, frozen=True, kw_only=True):
     """Further parameters of each request; a name that oi-tui sets by itself is an error."""
 
@@ -79,9 +83,11 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Price of a million output tokens in US dollars."""
     prices: dict[str, tuple[Annotated[float, msgspec.Meta(ge=0)], Annotated[float, msgspec.Meta(ge=0)]]] = {}
     """The same of any models, by name: `{ "openrouter/x/y" = [3.0, 15.0] }`."""
-    tools: Literal["auto", "on", "off"] = "auto"
+    tools: CodeForm = "auto"
     """Native tool calls: `auto` uses them if the model has them, else fenced code, and fenced code after two calls that
-    cannot be read."""
+    cannot be read. `off` is fenced code, `helpers` is Python code between lines `<helpers>` and `</helpers>`."""
+    tools_by_model: dict[str, CodeForm] = {}
+    """The same of any models, by name: `{ "ollama/qwen3-coder" = "off" }`."""
     images: Literal["auto", "on", "off"] = "auto"
     """Send pictures to the model."""
     retries: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
@@ -98,6 +104,11 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     """Hours for which the answer to the very same request is taken from a cache; 0 is no cache."""
     extra: ModelExtra = ModelExtra()
     """Table `[model.extra]`: further parameters of each request."""
+
+    def form_of(self, name: str) -> CodeForm:
+        """How code comes from the model of this name."""
+        return self.tools_by_model.get(name, self.tools)
+
     aside: tuple[str, ...] = ()
     """Models for requests beside the conversation (titles, summaries): the cheapest is asked. None: the one in use."""
     titles: bool = True

@@ -107,7 +107,7 @@ def section_for(section: ModelSection, name: str, api_base: str) -> ModelSection
         section = replace(section, extra=ModelExtra())
     elif not (section.name or section.api_base):  # whose headers they are is not said
         section = replace(section, extra=replace(section.extra, headers={}))
-    return replace(section, name=name, api_base=api_base)
+    return replace(section, name=name, api_base=api_base, tools=section.form_of(name))
 
 
 def secret_headers(extra: ModelExtra, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
