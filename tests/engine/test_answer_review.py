@@ -1,5 +1,6 @@
 """Answers that cannot stand: files that were not saved, and calls that nobody can read."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from oi_tui.app.engine.agent.claims import claimed_files
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.agent.prompt import in_helpers
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
-from oi_tui.app.engine.core.chat_model import AnswerEnded, ChatMessage, ChatRequest, TextDelta, ToolDelta
+from oi_tui.app.engine.core.chat_model import AnswerEnded, ChatMessage, ChatRequest, Model, TextDelta, ToolDelta
 from oi_tui.app.engine.core.events import NoticeAdded, SessionOpened
 from oi_tui.app.engine.core.instructions import InstructionSources
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection
@@ -18,6 +19,7 @@ from oi_tui.app.engine.models.providers import find_lean
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, ScriptedAnswer
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from support.kinds import of
+from support.openai_server import OpenAIServer, Turn
 from support.turns import end_of, play
 
 CODE = "```python\ndef save(): ...\n```"
@@ -145,3 +147,34 @@ def test_L40_code_with_such_a_tag_in_it_stays_fenced() -> None:
     changed, same = in_helpers(request).messages
     assert changed.text == "A.\n\n```python\nprint('</helpers>')\n```\n\n<helpers>\nx = '```'\n</helpers>"
     assert same.text == text
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+        (404, "No endpoints found that support tool use. To learn more about provider routing, visit: https://x.y"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        (400, "Function calling is not supported by this model."),
+        (500, "tools param requires --jinja flag: tool calls are not supported"),
+    ],
+)
+async def test_L35_a_model_whose_server_refuses_calls_is_asked_without_them(
+    status: int, words: str, openai_server: OpenAIServer, model: Callable[..., Model]
+) -> None:
+    openai_server.script(Turn(status=status, error=words), "Hello.", "Hello again.")
+    session = Session(kernels=FakeKernels(), settings=LoopSection(), model=model(tools="on", retries=0))
+    await session.run("hello")
+    await session.run("hello")
+    assert [bool(request.get("tools")) for request in openai_server.requests] == [True, False, False]
+    (notice,) = (block for block in session.transcript.blocks if isinstance(block, NoticeBlock))
+    assert notice.title.endswith("takes no tool calls: from now on it writes code in fenced blocks.")
+    assert session.transcript.ended == "done"
+
+
+async def test_L35_another_refusal_is_not_asked_again(openai_server: OpenAIServer, model: Callable[..., Model]) -> None:
+    openai_server.script(Turn(status=400, error="bad field: tools[0].function.name"))
+    session = Session(kernels=FakeKernels(), settings=LoopSection(), model=model(tools="on", retries=0))
+    await session.run("hello")
+    assert len(openai_server.requests) == 1
+    assert session.transcript.ended == "model_error"

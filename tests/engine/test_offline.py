@@ -46,6 +46,7 @@ from oi_tui.app.engine.models.hosted import HOSTED
 from oi_tui.app.engine.models.model_list import fetch_list
 from oi_tui.app.engine.models.model_servers import hosted_place
 from oi_tui.app.engine.models.model_source import Models
+from oi_tui.app.engine.models.price_update import fetch_prices
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "GROQ_API_KEY": "k", "HTTPS_PROXY": "http://192.0.2.1:3128"}
 
@@ -74,6 +75,7 @@ async def main():
         "litellm": ask("anthropic/claude-sonnet-4-5"),
         "cloud": ask("ollama/big:cloud"),
         "list": listing(),
+        "prices": fetch_prices(),
         "weights": fetch(catalogue.find("smollm2-135m"), Weights(Path("weights")), progress=lambda _: None),
         "jupyter": visit("https://hub.test/user/me"),
         "ssh": visit("ssh://lab.test"),
@@ -139,6 +141,7 @@ def test_m6_every_way_out_is_refused_in_plain_words_before_a_socket_is_opened(
         "gateway": "oi-tui is offline: gateway.test is not on this machine.",
         "cloud": "oi-tui is offline: big:cloud runs on another machine.",
         "list": "cannot be asked: oi-tui is offline: api.anthropic.com is not on this machine",
+        "prices": "oi-tui is offline: raw.githubusercontent.com is not on this machine.",
         "weights": "oi-tui is offline: SmolLM2 135M cannot be downloaded.",
         "jupyter": "oi-tui is offline: hub.test is not on this machine.",
         "ssh": "oi-tui is offline: lab.test is not on this machine.",

@@ -28,6 +28,7 @@ from oi_tui.app.engine.core.chat_model import (
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelExtra, ModelSection
 from oi_tui.app.engine.models.connections import Connections
+from oi_tui.app.engine.models.hosted import HOSTED
 from oi_tui.app.engine.models.lean_model import LeanModel
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
 from oi_tui.app.engine.models.ollama_model import OllamaModel
@@ -205,6 +206,13 @@ async def test_each_provider_that_we_ask_ourselves_answers_on_its_wire(
     server.script(hello())
     assert await outcome(answer, asked(name=name)) == ("", "Hello there", None)
     assert server.requests[0]["model"] == "scripted"
+
+
+def test_the_guide_promises_no_simulated_server_that_there_is_not() -> None:
+    """Its table is made from the same rows; each has a wire here, and with it all tests of this file."""
+    ours = {provider.name for provider in CHAT_PROVIDERS}
+    assert {provider.speaks for provider in CHAT_PROVIDERS} <= WIRE_MODELS.keys()
+    assert {hosted.name for hosted in HOSTED} - ours <= WIRE_MODELS.keys()
 
 
 @pytest.mark.parametrize("wire", ["gemini"])

@@ -93,20 +93,30 @@ _REAL_SERVERS = {"litellm_proxy": "test_litellm_proxy.py"}
 def _providers() -> str:
     """Who speaks to each provider, in which language, and what that was tried with. test_wires.py does what is said of
     simulated servers, for each row."""
-    lines = ["| provider | asked by | language | tested with |", "|---|---|---|---|"]
+    lines = ["| provider | asked by | language | reasoning that goes back | tested with |", "|---|---|---|---|---|"]
     for one in CHAT_PROVIDERS:
         if (test := _REAL_SERVERS.get(one.name)) and not (GUIDE.parents[1] / "tests" / "servers" / test).exists():
             raise FileNotFoundError(test)
         tried = "simulated server; the real one on this machine" if test else "simulated server"
-        lines.append(f"| {_provider_cell(one.name)} | oi-tui | {_LANGUAGES[one.speaks]} | {tried} |")
-    lines.append("| built-in models, llama.cpp's server | oi-tui | OpenAI chat | the real one on this machine |")
+        cells = (_provider_cell(one.name), "oi-tui", _LANGUAGES[one.speaks], _RETURNED.get(one.name, ""), tried)
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.append("| built-in models, llama.cpp's server | oi-tui | OpenAI chat | | the real one on this machine |")
     for hosted in HOSTED:
         if hosted.name not in {one.name for one in CHAT_PROVIDERS}:
-            language = _LANGUAGES[hosted.lists]
-            lines.append(f"| {_provider_cell(hosted.name)} | LiteLLM | {language} | simulated server |")
-    lines.append("| OpenAI's `responses/` models | LiteLLM | OpenAI responses | simulated server |")
-    lines.append("| all others | LiteLLM | their own | not tested |")
+            theirs = (_provider_cell(hosted.name), "LiteLLM", _LANGUAGES[hosted.lists], _RETURNED[hosted.name])
+            lines.append(f"| {' | '.join(theirs)} | simulated server |")
+    lines.append("| OpenAI's `responses/` models | LiteLLM | OpenAI responses | encrypted | simulated server |")
+    lines.append("| all others | LiteLLM | their own | | not tested |")
     return "\n".join(lines) + "\n"
+
+
+_RETURNED = {
+    "openrouter": "`reasoning_details`",
+    "deepseek": "its words",
+    "anthropic": "signed blocks",
+    "gemini": "the signature of a call",
+}
+"""What goes back with the calls that it led to; test_wires.py has a test of each."""
 
 
 def _provider_cell(name: str) -> str:

@@ -45,6 +45,14 @@ class AnswerReview:
         """Whether this model is offered native calls."""
         return self._spoilt.get(model, 0) < MOST
 
+    def note_refused_calls(self, model: str) -> bool:
+        """The server of this model takes no request with tools; whether there is any use in one without."""
+        if not self.allows_calls(model):
+            return False
+        self._spoilt[model] = MOST
+        self._say("info", f"{model} takes no tool calls: from now on it writes code in fenced blocks.", "")
+        return True
+
     async def objects(self, answer: Sequence[Block], model: str) -> bool:
         """Whether the model has to answer again; it reads why. `answer` is the whole of one, and proposes nothing."""
         if self._objects_to_calls(answer, model) or await self._objects_to_claims(answer):

@@ -143,9 +143,10 @@ class Dialogue:
         try:
             return await self._send(model)
         except ModelError as error:
-            if error.kind != "context_too_long":
+            if error.kind == "context_too_long":
+                self.window.note_refusal(model, error)
+            elif not (error.refuses_tools and self._review.note_refused_calls(model.name)):
                 raise
-            self.window.note_refusal(model, error)
         return await self._send(model)  # once more, with what is known now
 
     def _model(self) -> Model:

@@ -43,6 +43,11 @@ _NO_MODEL = re.compile(r"model\b.{0,80}(not found|not exist|unknown)|(invalid|un
 _NO_MONEY = re.compile(r"insufficient_quota|insufficient (balance|credits)|credit balance is too low", re.I)
 _QUOTA = re.compile(r"exceeded your current quota", re.I)
 """OpenAI's words for an account without money, and Gemini's for too many requests, which says how long to wait."""
+_NO_TOOLS = re.compile(
+    r"support(ing|s)? (tool|function)|(tool|function).{0,40}not.{0,10}support|tool choice requires", re.I
+)
+"""Words of servers whose model takes no native calls, though it should by what is known of it."""
+_REFUSALS = (400, 404, 405, 422, 500, 501)
 _OTHER_WIRES = ("anthropic", "gemini", "ollama")
 
 MESSAGE_LIMIT = 20_000
@@ -148,7 +153,9 @@ def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> Request
     said = _server_message(chain)
     details = redact_keys(said, asked.secrets)
     if (status := _http_status(chain)) is not None:
-        return _from_status(status, chain, said, details, asked)
+        failed = _from_status(status, chain, said, details, asked)
+        failed.error.refuses_tools = status in _REFUSALS and _NO_TOOLS.search(said) is not None
+        return failed
     if "ContextWindowExceededError" in names or TOO_LONG.search(said):
         return RequestFailure(error=_too_long(asked, details))
     if _NO_KEY.search(said):
