@@ -97,7 +97,7 @@ def test_help_prints_a_page_its_topics_or_the_nearest_one(capsys: pytest.Capture
             printed(*words)
 
 
-def test_C11_help_finds_the_section_that_explains_a_command_or_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+def test_C12_help_finds_the_section_that_explains_a_command_or_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     def printed(*words: str) -> str:
         cli.program(["help", *words], standalone_mode=False)
         return capsys.readouterr().out

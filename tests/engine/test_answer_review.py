@@ -118,7 +118,7 @@ async def test_L35_a_call_that_the_token_limit_cut_is_none_that_cannot_be_read(t
     assert len(model.requests) == 1
 
 
-async def test_L40_helpers_are_forced_for_a_model_by_its_name() -> None:
+async def test_L41_helpers_are_forced_for_a_model_by_its_name() -> None:
     """No calls are offered, the model is told how to write its code, and reads its own code written so."""
     section = ModelSection(name="openai/gpt-4o", tools="on", tools_by_model={"small": "helpers", "other": "off"})
     assert [section.form_of(name) for name in ("openai/gpt-4o", "small", "other")] == ["on", "helpers", "off"]
@@ -141,7 +141,7 @@ async def test_L40_helpers_are_forced_for_a_model_by_its_name() -> None:
     assert spoken.text == "<helpers>\nprint(1)\n</helpers>"
 
 
-def test_L40_code_with_such_a_tag_in_it_stays_fenced() -> None:
+def test_L41_code_with_such_a_tag_in_it_stays_fenced() -> None:
     text = "A.\n\n```python\nprint('</helpers>')\n```\n\n````python\nx = '```'\n````"
     request = ChatRequest(messages=(ChatMessage(role="assistant", text=text), ChatMessage(role="user", text=text)))
     changed, same = in_helpers(request).messages
