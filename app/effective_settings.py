@@ -10,6 +10,7 @@ import msgspec
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.given_file import read_given_file
+from oi_tui.app.engine.files.paths import PROJECT
 from oi_tui.app.engine.files.settings_edit import key_text
 from oi_tui.app.engine.files.settings_file import (
     ENVIRONMENT,
@@ -21,7 +22,7 @@ from oi_tui.app.engine.files.settings_file import (
 from oi_tui.app.engine.files.settings_lines import KeyPath, setting_line, setting_lines
 from oi_tui.app.engine.secrets.environment import is_credential
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
-from oi_tui.app.engine.trust.folder_settings import CONFIG, PROJECT, read_folder_settings
+from oi_tui.app.engine.trust.folder_settings import CONFIG, read_folder_settings
 from oi_tui.app.flags import SETTING_OF_FLAG, Flags
 from oi_tui.app.frontend.workplace import Workplace
 

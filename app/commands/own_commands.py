@@ -21,10 +21,12 @@ from oi_tui.app.engine.core.verbs import AnyVerb, Submit
 from oi_tui.app.engine.files.command_folder import (
     CommandSource,
     command_paths,
+    commands_digest,
+    find_command_files,
     read_command_folder,
 )
-from oi_tui.app.engine.files.paths import COMMANDS_FOLDER, config_dir
-from oi_tui.app.engine.formats.command_file import (
+from oi_tui.app.engine.files.paths import COMMANDS_FOLDER, PROJECT, config_dir
+from oi_tui.app.engine.text.command_file import (
     CommandArgument,
     OwnCommand,
     WrongCommandFile,
@@ -34,8 +36,6 @@ from oi_tui.app.engine.formats.command_file import (
 )
 from oi_tui.app.engine.text.own_template import local_facts
 from oi_tui.app.engine.text.safe import visible_text
-from oi_tui.app.engine.trust.command_files import commands_digest, find_command_files
-from oi_tui.app.engine.trust.folder_settings import PROJECT
 
 YOURS, THIS_FOLDER = "yours", "this folder"
 

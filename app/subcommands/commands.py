@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.files.paths import COMMANDS_FOLDER, config_dir, private_dir
+from oi_tui.app.engine.files.paths import COMMANDS_FOLDER, PROJECT, config_dir, private_dir
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.trust.folder_decisions import known_folders
-from oi_tui.app.engine.trust.folder_settings import PROJECT
 from oi_tui.app.flags import words
 from oi_tui.app.terminal.echo import echo
 

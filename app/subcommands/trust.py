@@ -52,7 +52,8 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
 
 def _show_what_counts(place: Path) -> None:
     """SettingsError if it cannot be relied on: it is not trusted then."""
-    from oi_tui.app.engine.trust.command_files import commands_in_words, find_command_files
+    from oi_tui.app.engine.files.command_folder import find_command_files
+    from oi_tui.app.engine.trust.command_files import commands_in_words
     from oi_tui.app.engine.trust.instruction_files import files_in_words, find_instruction_files
     from oi_tui.app.engine.trust.rule_files import project_rules
 

@@ -10,7 +10,7 @@ from oi_tui.app.commands.registry import WrongArgument
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.files.command_folder import LARGEST_COMMAND, MOST_COMMANDS
-from oi_tui.app.engine.formats.command_file import WrongCommandFile, WrongUse, bind_arguments, parse_command
+from oi_tui.app.engine.text.command_file import WrongCommandFile, WrongUse, bind_arguments, parse_command
 from oi_tui.app.engine.trust.folder_check import read_folder
 from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
 from oi_tui.app.engine.trust.folder_digests import folder_digests

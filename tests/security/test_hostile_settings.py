@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.files.paths import PROJECT
 from oi_tui.app.engine.files.settings_file import load_layers
-from oi_tui.app.engine.trust.folder_settings import CONFIG, PROJECT, RULES, read_folder_settings
+from oi_tui.app.engine.trust.folder_settings import CONFIG, RULES, read_folder_settings
 from oi_tui.app.engine.trust.rule_files import read_rules
 from oi_tui.themes.loader import ThemeError, load_palette
 

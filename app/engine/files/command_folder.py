@@ -1,12 +1,14 @@
 """The files of a folder `commands`, as they are now: `NAME.md` each, a bounded number of bounded texts."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.owned_file import read_owned_file
+from oi_tui.app.engine.files.paths import COMMANDS_FOLDER, PROJECT
 
 ENDING = ".md"
 
@@ -38,6 +40,25 @@ def read_command_folder(folder: Path, *, links: bool) -> tuple[CommandSource, ..
     if len(paths) > MOST_COMMANDS:
         found.append(CommandSource(folder, "", wrong=f"only the first {MOST_COMMANDS} files are read"))
     return tuple(found)
+
+
+def find_command_files(folder: Path) -> tuple[CommandSource, ...]:
+    """The commands of exactly this project, none of the folders above it. They are used only where the person trusted
+    the folder with exactly these texts. Never raises."""
+    return read_command_folder(folder / PROJECT / COMMANDS_FOLDER, links=False)
+
+
+def commands_digest(sources: Iterable[CommandSource]) -> str:
+    """SHA-256 of which commands there are and what is in them, "" where there are none."""
+    import hashlib  # as for instructions
+
+    found, there = hashlib.sha256(), False
+    for source in sources:
+        there = True
+        for part in (source.name, source.text, source.wrong):
+            data = part.encode(errors="surrogateescape")
+            found.update(len(data).to_bytes(8, "big") + data)
+    return found.hexdigest() if there else ""
 
 
 def command_paths(folder: Path) -> list[Path]:

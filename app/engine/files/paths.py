@@ -10,6 +10,9 @@ from oi_tui.app.engine.core.errors import OiTuiError
 
 APP = "oi-tui"
 
+PROJECT = ".oi"
+"""The folder of a project's own rules and settings."""
+
 COMMANDS_FOLDER = "commands"
 """Beside the settings, and in a project's own folder: commands as files."""
 

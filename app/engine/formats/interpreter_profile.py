@@ -11,7 +11,7 @@ import msgspec
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.instructions import MOST_OF_ONE
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.formats.plain_yaml import NotPlainYaml, read_plain_yaml
+from oi_tui.app.engine.text.plain_yaml import NotPlainYaml, read_plain_yaml
 from oi_tui.app.engine.text.template import is_template
 
 Fate = Literal["taken", "changed", "left"]

@@ -14,11 +14,10 @@ from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.core.values import SandboxMode
 from oi_tui.app.engine.environments.discovery import choose_environment, name_environment
 from oi_tui.app.engine.files import paths
-from oi_tui.app.engine.files.command_folder import CommandSource
+from oi_tui.app.engine.files.command_folder import CommandSource, find_command_files
 from oi_tui.app.engine.policy.rules import Rule
 from oi_tui.app.engine.sandbox.availability import Availability, look
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
-from oi_tui.app.engine.trust.command_files import find_command_files
 from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests
 from oi_tui.app.engine.trust.folder_settings import FolderSettings, read_folder_settings
 from oi_tui.app.engine.trust.instruction_files import InstructionFile, find_instruction_files

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.owned_file import read_owned_file
-from oi_tui.app.engine.files.paths import COMMANDS_FOLDER
-from oi_tui.app.engine.trust.folder_settings import CONFIG, PROJECT, RULES, digest_of
+from oi_tui.app.engine.files.paths import COMMANDS_FOLDER, PROJECT
+from oi_tui.app.engine.trust.folder_settings import CONFIG, RULES, digest_of
 from oi_tui.app.engine.trust.instruction_files import (
     find_instruction_files,
     has_instruction_file,
@@ -39,7 +39,7 @@ def folder_digests(folder: Path) -> FolderDigests:
 def _commands_digest(folder: Path) -> str:
     if not os.path.lexists(folder / PROJECT / COMMANDS_FOLDER):
         return ""
-    from oi_tui.app.engine.trust.command_files import commands_digest, find_command_files  # few folders have any
+    from oi_tui.app.engine.files.command_folder import commands_digest, find_command_files  # few folders have any
 
     return commands_digest(find_command_files(folder))
 

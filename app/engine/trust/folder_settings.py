@@ -17,9 +17,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import strictest, with_limits
 from oi_tui.app.engine.core.settings import Settings, SettingsSection
 from oi_tui.app.engine.files.owned_file import read_owned_file
-
-PROJECT = ".oi"
-"""The folder of a project's own rules and settings."""
+from oi_tui.app.engine.files.paths import PROJECT
 
 RULES = "permissions.toml"
 CONFIG = "config.toml"

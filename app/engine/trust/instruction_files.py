@@ -12,8 +12,8 @@ from typing import NamedTuple
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.instructions import InstructionPart, fit_instructions
 from oi_tui.app.engine.files.owned_file import read_owned_file
+from oi_tui.app.engine.files.paths import PROJECT
 from oi_tui.app.engine.text.words import quantity
-from oi_tui.app.engine.trust.folder_settings import PROJECT
 
 INSTRUCTION_NAMES = ("AGENTS.md", f"{PROJECT}/instructions.md")
 """In each folder, in this order."""

@@ -11,11 +11,11 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import requested_mode
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.owned_file import read_owned_file
-from oi_tui.app.engine.files.paths import admin_dir
+from oi_tui.app.engine.files.paths import PROJECT, admin_dir
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rule_text import parse_rules, parse_short
 from oi_tui.app.engine.policy.rules import Base, Origin, Rule
-from oi_tui.app.engine.trust.folder_settings import PROJECT, RULES, digest_of
+from oi_tui.app.engine.trust.folder_settings import RULES, digest_of
 
 ADMIN = admin_dir() / RULES
 HINT = "Nothing is run until its rules can be relied on."

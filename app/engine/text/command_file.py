@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from oi_tui.app.engine.core.instructions import TemplateValue
-from oi_tui.app.engine.formats.plain_yaml import NotPlainYaml, read_plain_yaml
+from oi_tui.app.engine.text.plain_yaml import NotPlainYaml, read_plain_yaml
 from oi_tui.app.engine.text.template import TemplateFailed, render_template
 
 MOST_ARGUMENTS, MOST_CHOICES, LONGEST = 10, 50, 200
