@@ -11,11 +11,14 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
 
+from oi_tui.app.engine.core.values import TOUR
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 _ASKED = "You approve all code before it runs."
 _UNASKED = "Code runs without approval: /approve ask changes that."
+_NO_MODEL = "No model yet? /model chooses one. /profile demo is a tour that needs none."
+_TOUR = "A tour of oi-tui in seven steps: a script answers instead of a model. Enter begins."
 _INDENT = 2
 """Columns of the mark before each prompt."""
 _LOOK_AT = 200
@@ -48,11 +51,12 @@ class Welcome(Vertical):
 
     _folder: Path | None = None
     _prompts: list[str]
-    _asks = True
+    _words = ""
 
     def compose(self) -> ComposeResult:
         """What to do; the prompts follow when it is known which fit."""
-        yield Words(_first_words(asks=True), id="welcome-words")
+        self._words = _first_words(asks=True, model=None)
+        yield Words(self._words, id="welcome-words")
 
     def look_at(self, folder: Path) -> None:
         """Fit the prompts to what is in this folder; looks again only when it is another one."""
@@ -73,11 +77,12 @@ class Welcome(Vertical):
             for number, prompt in enumerate(self._prompts):
                 shown.replace_option_prompt_at_index(number, _choice_line(prompt, self.content_size.width))
 
-    def tell_approval(self, *, asks: bool) -> None:
-        """The line is true in each mode."""
-        if asks != self._asks:
-            self._asks = asks
-            self.query_one("#welcome-words", Words).update(_first_words(asks=asks))
+    def tell_situation(self, *, asks: bool, model: str | None) -> None:
+        """The lines are true in each mode, and with each `model`; "" is none, None not known yet."""
+        words = _first_words(asks=asks, model=model)
+        if words != self._words:
+            self._words = words
+            self.query_one("#welcome-words", Words).update(words)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Up to the screen."""
@@ -85,8 +90,11 @@ class Welcome(Vertical):
         self.post_message(self.ExampleChosen(self._prompts[event.option_index]))
 
 
-def _first_words(*, asks: bool) -> str:
-    return f"Describe a task. {_ASKED if asks else _UNASKED}\n\nFor example (↑ choose):"
+def _first_words(*, asks: bool, model: str | None) -> str:
+    if model == TOUR:
+        return f"{_TOUR}\n\nLater, with a model, you could ask:"
+    lacks = f"{_NO_MODEL}\n\n" if model == "" else ""
+    return f"{lacks}Describe a task. {_ASKED if asks else _UNASKED}\n\nFor example (↑ choose):"
 
 
 def _choice_line(prompt: str, width: int) -> Content:

@@ -230,7 +230,8 @@ class ChatScreen(Screen[None]):
         self.query_one(StatusBar).status = status
         if folder := self.bridge.transcript.cwd:
             self.query_one(Welcome).look_at(Path(folder))
-        self.query_one(Welcome).tell_approval(asks=not runs_unasked(status))
+        self.query_one(Welcome).tell_situation(asks=not runs_unasked(status), model=status.model if folder else None)
+        self.desk.offer_tour(status.model)
         self._queued = queued
         self._show_hint()
 
@@ -323,9 +324,8 @@ class ChatScreen(Screen[None]):
     def on_welcome_example_chosen(self, event: Welcome.ExampleChosen) -> None:
         """An example to begin with; the person sends it."""
         event.stop()
-        area = self.query_one(PromptArea)
-        area.fill(event.prompt)
-        area.focus()
+        self.desk.area.fill(event.prompt)
+        self.desk.area.focus()
 
     def on_resize(self, event: Resize) -> None:
         """Some things have another place on a narrow screen."""

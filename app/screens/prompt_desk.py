@@ -15,6 +15,7 @@ from oi_tui.app.commands.registry import APPROVAL_HELP
 from oi_tui.app.commands.typed import SlashLine, interpret, needs_body
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.values import TOUR
 from oi_tui.app.engine.core.verbs import (
     SetApproval,
     Submit,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:  # loaded with the first `/`
 GOODBYES = ("exit", "quit", "exit()", "quit()")
 """What ends other consoles: alone in the prompt it is no prompt."""
 
+_TOUR_PROMPT = "Show me around."
+
 NOTE = 3.0
 """Seconds a passing message stays."""
 
@@ -47,6 +50,8 @@ class PromptDesk:
         """A text that was not sent at once; sent again, it is."""
         self._dropping = False
         """Whether what is taken back is not wanted any more."""
+        self._model = ""
+        """The one that was in use before."""
         self.profile = ""
         """Name of the profile in use."""
         self._commander: CommandDesk | None = None
@@ -154,6 +159,13 @@ class PromptDesk:
         """A prompt of the command line that mentions files which are missing: it waits for the person."""
         self.area.fill(text)
         self._refuse(text, missing)
+
+    def offer_tour(self, model: str) -> None:
+        """Where the tour has just become the model of an empty session, the prompt that begins it waits for Enter."""
+        new, self._model = model != self._model, model
+        if new and model == TOUR and not self._bridge.transcript.blocks and not self.area.text:
+            self.area.fill(_TOUR_PROMPT)
+            self.tell("A tour: a script answers instead of a model. Press enter to begin.", seconds=0)
 
     def fill_from(self, place: str, settings: Settings) -> None:
         """Write from the clipboard or from the person's own editor."""

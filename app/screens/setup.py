@@ -332,7 +332,7 @@ def _best(offers: Sequence[ModelOffer]) -> int:
     """What Enter takes at first: the model in use, else the first that is ready, else the recommended one."""
     for fits in (
         lambda one: one.current,
-        lambda one: not (one.download_bytes or one.wants_key),
+        lambda one: not (one.download_bytes or one.wants_key or one.kind == "tour"),
         lambda one: one.recommended,
     ):
         if (found := next((index for index, offer in enumerate(offers) if fits(offer)), None)) is not None:

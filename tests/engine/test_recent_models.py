@@ -7,6 +7,7 @@ import pytest
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.protocol import ModelOffer, ModelsFound
+from oi_tui.app.engine.core.values import TOUR
 from oi_tui.app.engine.core.verbs import FindModels, Open, UseModel
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.session.recent_models import (
@@ -43,8 +44,23 @@ def test_the_model_in_use_comes_first_then_its_server_then_recent_ones_and_each_
     ]
     assert offers[0].detail == "in use · models.example.org/v1"
     assert offers[2].detail == "recent · 1 GB"
-    nothing_used = arrange_offers((key, tiny), RecentModel(name=""), (), {})
-    assert nothing_used == (key, tiny)
+    keyless = ModelOffer(id="openai/gpt-6", kind="key", title="OpenAI gpt-6", wants_key=True)
+    nothing_used = arrange_offers((key, tiny, keyless), RecentModel(name=""), (), {})
+    assert [offer.id for offer in nothing_used] == [key.id, tiny.id, TOUR, keyless.id], "the tour needs nothing"
+
+
+async def test_V22_the_tour_is_not_what_later_sessions_begin_with(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel("One."))
+    models.can_open = lambda name: name != TOUR
+    async with engine(tmp_path, models.model, models=models, name="", api_key=None) as front:
+        await front.client.send(Open())
+        await front.until(lambda _: bool(front.transcript.session_id))
+        await front.client.send(UseModel(name=TOUR))
+        await front.until(lambda _: front.transcript.model == TOUR)
+    store = Store(tmp_path / "sessions.db")
+    assert DefaultModels(store, "/work").find() is None
+    assert RecentModels(store).all() == ()
+    store.close()
 
 
 def test_a_key_is_kept_in_memory_and_only_where_it_is_from_is_written_down(tmp_path: Path) -> None:

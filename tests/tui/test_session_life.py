@@ -42,6 +42,7 @@ from oi_tui.app.engine.core.protocol import (
     ModelsFound,
     SandboxFailed,
 )
+from oi_tui.app.engine.core.values import TOUR
 from oi_tui.app.engine.core.verbs import (
     Answer,
     CancelFetch,
@@ -536,6 +537,35 @@ async def test_a_session_without_a_model_begins_with_the_choice_of_one(play: Pla
         assert (await stage.engine.heard(2))[-1] == UseModel(name=SERVER.id, api_base=SERVER.api_base)
         stage.engine.say(SettingsChanged(model=SERVER.id, approval="ask"))
         assert (await stage.engine.heard(3))[-1] == Submit(text="first")
+
+
+async def test_V22_who_has_no_model_is_offered_the_tour_and_begins_it_with_enter(play: Play) -> None:
+    tour = ModelOffer(id=TOUR, kind="tour", title="No model: a tour", api_base="")
+    async with play(model="") as stage:
+        stage.engine.reply(ModelsFound(offers=(tour, EMBEDDED)))
+        await stage.settle()
+        await stage.pilot.press("escape")
+        await stage.settle()
+        assert "No model yet? /model chooses one. /profile demo is a tour" in stage.seen
+        await stage.pilot.press(*"/profile demo", "enter")
+        assert UseModel(name=TOUR) in await stage.engine.heard(3)
+        stage.engine.say(SettingsChanged(model=TOUR, approval="ask"))
+        await stage.until(lambda: "Press enter to begin" in stage.seen)
+        before = len(stage.engine.asked)
+        await stage.pilot.press("enter")
+        assert (await stage.engine.heard(before + 1))[-1] == Submit(text="Show me around.")
+
+
+async def test_V22_the_question_for_a_model_does_not_take_the_tour_unless_it_is_chosen(play: Play) -> None:
+    tour = ModelOffer(id=TOUR, kind="tour", title="No model: a tour", api_base="")
+    async with play(model="") as stage:
+        stage.engine.reply(ModelsFound(offers=(tour, replace(EMBEDDED, recommended=True))))
+        await stage.settle()
+        await stage.pilot.press("enter")
+        await stage.settle()
+        assert stage.engine.asked == [FindModels()], "it is the download that is asked about"
+        await stage.pilot.press("escape", "up", "enter")
+        assert (await stage.engine.heard(2))[-1] == UseModel(name=TOUR, api_base="")
 
 
 async def test_a_past_without_a_model_asks_for_none_where_the_session_then_opens_with_one(play: Play) -> None:

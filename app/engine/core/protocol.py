@@ -109,7 +109,7 @@ class ModelOffer(Value, frozen=True, kw_only=True):
 
     id: str
     """What `UseModel.name` or, for an embedded model that is not here yet, `FetchModel.model_id` takes."""
-    kind: Literal["key", "server", "embedded"]
+    kind: Literal["key", "server", "embedded", "tour"]
     title: str
     detail: str = ""
     api_base: str | None = None

@@ -23,6 +23,9 @@ class SealedThoughts(Value, frozen=True, kw_only=True):
     """JSON in the provider's form."""
 
 
+TOUR = "demo/tour"
+"""Name of the model that is a tour of the program: a script, which needs neither key nor network."""
+
 Language = str
 """Canonical name of what runs a source: "python", "shell", or the name of a Jupyter kernelspec."""
 

@@ -14,6 +14,7 @@ from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import LocalModelError, ModelError, SettingsError
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.core.values import TOUR
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import CredentialPlace
 from oi_tui.app.engine.local import catalogue, inventory, model_choice
@@ -36,6 +37,7 @@ from oi_tui.app.engine.models.price_table import has_litellm
 from oi_tui.app.engine.models.providers import find_lean, provider_of
 from oi_tui.app.engine.models.scripted import FAKE, ScriptedModel
 from oi_tui.app.engine.models.served_model import ServedModel
+from oi_tui.app.engine.models.tour import TourModel
 from oi_tui.app.engine.models.typical_cost import typical_cost
 from oi_tui.app.engine.text.words import coarse_size
 
@@ -44,6 +46,11 @@ EMBEDDED = "local/"
 
 _ADDRESSES = ("_API_BASE", "_BASE_URL", "_HOST")
 """How variables end that say where a provider's server is: another server answers otherwise."""
+
+
+def is_scripted(name: str) -> bool:
+    """Whether a model of this name is a script: it has no server, and is used only when it is named."""
+    return name == TOUR or name.startswith(FAKE)
 
 
 class Models:
@@ -102,6 +109,8 @@ class Models:
             return self._own[name]
         if self.is_embedded(name):
             return await self._open_embedded(name, elsewhere)
+        if name == TOUR:
+            return TourModel()
         if name.startswith(FAKE):
             return await asyncio.to_thread(ScriptedModel, name)
         try:
@@ -179,8 +188,8 @@ class Models:
             return await self._servers[local.id].start(local, self._weights.path(local))
 
     def can_open(self, name: str) -> bool:
-        """False for an embedded model whose weights are gone, and for a script: that is used only when it is named."""
-        if name.startswith(FAKE):
+        """False for an embedded model whose weights are gone, and for a script."""
+        if is_scripted(name):
             return False
         if not name.startswith(EMBEDDED):
             return True
@@ -215,7 +224,7 @@ class Models:
 
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[ModelOffer, ...]:
         """What else there is on the server of this model; nothing where it does not say."""
-        if name.startswith((EMBEDDED, FAKE)) or name in self._own:
+        if name.startswith(EMBEDDED) or is_scripted(name) or name in self._own:
             return ()
         try:
             api_key = await self.find_key(name, api_base, api_key)
@@ -227,7 +236,7 @@ class Models:
 
     async def find_obstacle(self, name: str, api_base: str, api_key: str | None) -> ModelError | None:
         """Why this model cannot be asked, as far as its server tells without a request that costs something."""
-        if name.startswith((EMBEDDED, FAKE)) or name in self._own:
+        if name.startswith(EMBEDDED) or is_scripted(name) or name in self._own:
             return None
         try:
             api_key = await self.find_key(name, api_base, api_key)

@@ -14,6 +14,7 @@ from oi_tui.app.engine.core.errors import ModelError, OiTuiError
 from oi_tui.app.engine.core.events import TurnStarted
 from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound, Reply
 from oi_tui.app.engine.core.settings import ModelSection
+from oi_tui.app.engine.core.values import TOUR
 from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.session.attachments import pages_in_words
@@ -166,7 +167,7 @@ class Servers:
 
 def _is_local(name: str) -> bool:
     """Whether it has no server that could be asked what else it has."""
-    return name.startswith(("local/", "fake/"))
+    return name == TOUR or name.startswith(("local/", "fake/"))
 
 
 def last_model(transcript: Transcript, api_key: str | None = None) -> UseModel | None:
@@ -289,7 +290,7 @@ class ModelSwitch:
             model = await self._models.open(
                 verb.name, verb.api_base, verb.api_key, elsewhere=self._elsewhere, check=check
             )
-            if remember and (verb.keep or self._in_use is None):
+            if remember and (verb.keep or self._in_use is None) and self._models.can_open(verb.name):
                 self._servers.default.put(self._servers.as_recent(verb))
         except OiTuiError as error:
             self._session.report(error)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from oi_tui.app.engine.core.protocol import ModelOffer
-from oi_tui.app.engine.core.values import Value
+from oi_tui.app.engine.core.values import TOUR, Value
 from oi_tui.app.engine.log.store import Store
 
 _FACT = "recent models"
@@ -107,6 +107,11 @@ class KeyRing(dict[str, str]):
         return self._references.get(whose, "")
 
 
+_TOUR = ModelOffer(
+    id=TOUR, kind="tour", title="No model: a tour of oi-tui", detail="a script answers; no key, no network", api_base=""
+)
+
+
 def arrange_offers(
     found: Sequence[ModelOffer],
     current: RecentModel,
@@ -115,8 +120,8 @@ def arrange_offers(
     keyless: Collection[RecentModel] = (),
 ) -> tuple[ModelOffer, ...]:
     """The current model, the others of its server, recent ones, those of their servers, then the rest, each followed by
-    the others of its server; each once. `siblings`: by name and address of a model, what its server has. `keyless`:
-    those whose key is not known any more."""
+    the others of its server; each once, and where none is in use the tour, too. `siblings`: by name and address of a
+    model, what its server has. `keyless`: those whose key is not known any more."""
     offers: list[ModelOffer] = []
     if current.name:
         offers.append(_offer(current, "in use", current=True))
@@ -127,6 +132,9 @@ def arrange_offers(
     for offer in found:
         offers.append(offer)
         offers += _siblings(offer.id, offer.api_base or "", siblings)
+    if not current.name:
+        ready = next((number for number, offer in enumerate(offers) if offer.wants_key), len(offers))
+        offers.insert(ready, _TOUR)
     known = {(offer.id, offer.api_base or ""): offer for offer in reversed(offers)}
     ordered = dict.fromkeys((offer.id, offer.api_base or "") for offer in offers)
     embedded = {offer.id: offer for offer in found if offer.kind == "embedded"}
