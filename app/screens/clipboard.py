@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oi_tui.app.terminal.clipboard_reading import TerminalClipboard, UnreadableClipboard
+from oi_tui.app.screens.clipboard_reading import TerminalClipboard, UnreadableClipboard
 
 if TYPE_CHECKING:
     from textual.app import App

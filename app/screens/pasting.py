@@ -8,7 +8,7 @@ from oi_tui.app.commands.mentions import mention_paths
 from oi_tui.app.engine.files.given_picture import UnreadablePicture, read_picture
 from oi_tui.app.engine.text.attached import attach_picture
 from oi_tui.app.screens.clipboard import read_clipboard
-from oi_tui.app.terminal.clipboard_reading import terminal_clipboard
+from oi_tui.app.screens.clipboard_reading import terminal_clipboard
 
 if TYPE_CHECKING:
     from oi_tui.app.screens.prompt_desk import PromptDesk

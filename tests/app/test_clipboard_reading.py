@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from oi_tui.app.screens.clipboard import Clipboard, read_clipboard
-from oi_tui.app.terminal.clipboard_reading import ClipboardPackets, Packet, TerminalClipboard, UnreadableClipboard
+from oi_tui.app.screens.clipboard_reading import ClipboardPackets, Packet, TerminalClipboard, UnreadableClipboard
 from oi_tui.app.terminal.probe import Answers
 from support.terminal import Terminal, clean_env
 
@@ -136,8 +136,8 @@ async def test_P9_what_a_terminal_refuses_or_sends_wrongly_is_said(
 
 
 async def test_P9_a_terminal_that_is_silent_or_answers_another_read_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oi_tui.app.terminal.clipboard_reading.CONSENT_LIMIT", 0.05)
-    monkeypatch.setattr("oi_tui.app.terminal.clipboard_reading.SILENCE_LIMIT", 0.05)
+    monkeypatch.setattr("oi_tui.app.screens.clipboard_reading.CONSENT_LIMIT", 0.05)
+    monkeypatch.setattr("oi_tui.app.screens.clipboard_reading.SILENCE_LIMIT", 0.05)
     for answer in (
         lambda number, wanted: [],
         lambda number, wanted: sent("another", {"image/png": b"x"}),
@@ -159,7 +159,7 @@ PROGRAM = """
 from textual.app import App
 from textual.widgets import Input, Label
 from oi_tui.app.screens.clipboard import read_clipboard
-from oi_tui.app.terminal.clipboard_reading import terminal_clipboard
+from oi_tui.app.screens.clipboard_reading import terminal_clipboard
 from oi_tui.app.terminal.probing_driver import ProbingDriver
 
 class Pasting(App[None]):

@@ -13,12 +13,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NamedTuple
-
-from textual.driver import Driver
-
-from oi_tui.app.terminal.guarded_driver import tell_terminal
-from oi_tui.app.terminal.probing_driver import ProbingDriver
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 LIST_LIMIT = 2.0
 """Seconds until the list of types must be here."""
@@ -188,14 +183,35 @@ class TerminalClipboard:
             reading.take(packet)
 
 
-def terminal_clipboard(driver: Driver | None) -> TerminalClipboard | None:
-    """The clipboard of this driver's terminal; None if the terminal did not say that it has this protocol."""
-    if not isinstance(driver, ProbingDriver) or not driver.knows_clipboard:
-        return None
+@runtime_checkable
+class AsksTerminal(Protocol):
+    """A driver that knows its terminal."""
 
-    if not isinstance(driver.picks, TerminalClipboard):  # it stays: a packet may come late
-        driver.picks = TerminalClipboard(partial(tell_terminal, driver))
-    return driver.picks
+    picks: Any
+    """Who takes packets out of the keys."""
+
+    @property
+    def knows_clipboard(self) -> bool:
+        """Whether the terminal said that it has this protocol."""
+        ...
+
+    def write(self, data: str) -> None: ...
+    def flush(self) -> None: ...
+
+
+def terminal_clipboard(driver: object) -> TerminalClipboard | None:
+    """The clipboard of this driver's terminal; None if the terminal did not say that it has this protocol."""
+    if not isinstance(driver, AsksTerminal) or not driver.knows_clipboard:
+        return None
+    clipboard = driver.picks
+    if not isinstance(clipboard, TerminalClipboard):  # it stays: a packet may come late
+        driver.picks = clipboard = TerminalClipboard(partial(_tell, driver))
+    return clipboard
+
+
+def _tell(driver: AsksTerminal, sequence: str) -> None:
+    driver.write(sequence)
+    driver.flush()
 
 
 def _read_packet(text: str) -> Packet:
