@@ -59,7 +59,7 @@ def test_a_task_prints_the_final_answer_on_stdout_and_the_rest_on_stderr(
 def test_L1_json_prints_message_language_chunks_one_a_line(
     clean_env: dict[str, str], script: Script, tmp_path: Path
 ) -> None:
-    script.write(CODE, "It is 42.")
+    script.write("I multiply.\n\n```python\na = 6\nb = 7\nprint(a * b)\n```", "It is 42.")
     done = oi_tui(clean_env, *script.arguments, "run", "--yes", "--json", "add", cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
     chunks = [json.loads(line) for line in done.stdout.splitlines()]
@@ -70,6 +70,7 @@ def test_L1_json_prints_message_language_chunks_one_a_line(
         assert sum(c.get("end", False) for c in runs) == count, (kind, runs)
     output = "".join(c["content"] for c in chunks if c.get("format") == "output")
     assert output == "42\n"
+    assert [c["content"] for c in chunks if c.get("format") == "active_line"] == ["1", "2", "3"]
 
 
 def test_without_anybody_to_ask_nothing_runs_and_the_exit_code_says_so(

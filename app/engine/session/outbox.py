@@ -88,7 +88,7 @@ def _batch(items: Iterable[AnyEvent | Reply]) -> Iterator[Reply]:
         if not are_events:
             yield from (item for item in group if not isinstance(item, Event))
             continue
-        yield from batches(coalesce(item for item in group if isinstance(item, Event)))
+        yield from batches(coalesce((item for item in group if isinstance(item, Event)), every_line=True))
 
 
 def batches(events: Iterable[AnyEvent], most: int | None = None) -> Iterator[Batch]:

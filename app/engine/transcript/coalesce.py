@@ -21,8 +21,9 @@ DeltaKey = tuple[str, ...]
 """Deltas with the same key join to one text."""
 
 
-def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
-    """The same events with neighbouring deltas of one block merged; folding either gives an equal transcript.
+def coalesce(events: Iterable[AnyEvent], *, every_line: bool = False) -> list[AnyEvent]:
+    """The same events with neighbouring deltas of one block merged; folding either gives an equal transcript. With
+    `every_line` each active line is kept: a kernel tells a hundred of a cell at most, and then ten in a second.
 
     The end of a stream has the place of its first change and the text of its last: nothing in between depends on it.
     """
@@ -39,7 +40,7 @@ def coalesce(events: Iterable[AnyEvent]) -> list[AnyEvent]:
             case OutputsCleared(block_id=block_id):
                 tails.pop((block_id, "stdout"), None)
                 tails.pop((block_id, "stderr"), None)
-        key = delta_key(event)
+        key = None if every_line and isinstance(event, ActiveLineChanged) else delta_key(event)
         if key is None or key != open_key:
             _close(merged, texts)
             merged.append(event)
