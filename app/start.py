@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 WITHOUT_SCREEN = frozenset(
     {
-        *("attach", "audit", "auth", "config", "doctor", "engine", "help", "kernels", "logs", "models", "profile"),
-        *("replay", "run", "sessions", "theme", "trust", "usage", "-h", "--help", "--version"),
+        *("attach", "audit", "auth", "commands", "config", "doctor", "engine", "help", "kernels", "logs", "models"),
+        *("plugins", "profile", "replay", "run", "sessions", "theme", "trust", "usage", "-h", "--help", "--version"),
     }
 )
 """Words of a command line that opens no screen."""

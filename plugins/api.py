@@ -12,7 +12,15 @@
 The guide (`oi-tui help plugins`) has an example for each hook.
 """
 
-from oi_tui.app.engine.core.blocks import ActionBlock, Block, CallBlock, CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.blocks import (
+    ActionBlock,
+    Block,
+    CallBlock,
+    CodeBlock,
+    NoticeBlock,
+    ProseBlock,
+    UserBlock,
+)
 from oi_tui.app.engine.core.chat_model import (
     AnswerEnded,
     AnswerUsage,
@@ -63,6 +71,7 @@ __all__ = [
     "Model",
     "NoticeBlock",
     "Output",
+    "ProseBlock",
     "Refuse",
     "RichOutput",
     "SessionContent",
@@ -76,6 +85,7 @@ __all__ = [
     "ToolDelta",
     "ToolFailed",
     "ToolOutput",
+    "UserBlock",
     "hookimpl",
     "quantity",
     "safe_text",

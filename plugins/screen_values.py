@@ -1,6 +1,6 @@
 """What plugins of the screen's process are given and give, as values. They give text, which the screen makes safe."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from oi_tui.app.engine.core.blocks import Block
@@ -24,7 +24,8 @@ class SessionView:
     session_id: str
     folder: str
     model: str
-    blocks: tuple[Block, ...]
+    blocks: Sequence[Block]
+    """As they are now; not to be kept."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None

@@ -94,6 +94,8 @@ _DATE = re.compile(r"[-@](20\d{6}|20\d\d-\d\d-\d\d)$")
 
 _NAME = 1
 """Rank of the model's name, the one part that can be cut."""
+_ITEMS = 8
+"""Words of plugins."""
 _TOKENS = 4
 """Parts above this rank go before any part is shortened."""
 _READABLE = 14
@@ -120,6 +122,8 @@ class StatusBar(Widget, can_focus=False):
     """
 
     status: reactive[Status] = reactive(Status())
+    items: reactive[tuple[str, ...]] = reactive(())
+    """Words of plugins."""
 
     def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -144,7 +148,9 @@ class StatusBar(Widget, can_focus=False):
 
     def render(self) -> Content:
         """The parts that fit, some left, some right."""
-        return fit_parts(status_parts(self.status, self._clock()), self.content_size.width)
+        parts = status_parts(self.status, self._clock())
+        parts += [StatusPart(item, _ITEMS, right=True) for item in self.items]
+        return fit_parts(parts, self.content_size.width)
 
     def _count(self) -> None:
         self.refresh()

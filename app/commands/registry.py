@@ -330,6 +330,10 @@ COMMANDS: tuple[Command, ...] = (
         key="ctrl+b,f3", slash="sessions", shell="sessions", action="screen.part('sessions')",
     ),
     Command(
+        "plugins", "Plugins", "The plugins there are: who made them, where they lie; enable and disable them",
+        slash="plugins", shell="plugins", action="screen.part('plugins')",
+    ),
+    Command(
         "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
         action="app.toggle_mouse",
     ),

@@ -379,20 +379,16 @@ class ChatScreen(Screen[None]):
                 self._parts.sessions.toggle()
             case "export":
                 self._parts.sessions.export_open(argument)
-            case "rebuild":
-                self._parts.pane.rebuild()
-            case "recall":
-                self._parts.recall.search()
             case "engine":
                 self.bridge.restart()
-            case "find":
-                self._parts.pane.on_timeline_search_wanted()
             case "editor" | "clipboard":
                 self.desk.fill_from(name, self.settings)
             case "profile":
                 self.desk.use_profile(argument)
             case "approval":
                 self.desk.set_approval(SetApproval(mode=next_approval(self.query_one(StatusBar).status)))
+            case _:
+                self._parts.act(name, argument)
 
     def _show_timeline(self, shown: bool) -> None:
         self.set_class(not shown, "-welcome")

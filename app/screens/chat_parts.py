@@ -11,6 +11,7 @@ from oi_tui.app.screens.engine_choices import EngineChoices
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.kernel_screen import KernelPicks
 from oi_tui.app.screens.pasting import Pasting
+from oi_tui.app.screens.plugin_desk import PluginDesk
 from oi_tui.app.screens.prompt_completion import PromptCompletion
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.recall import Recall
@@ -48,6 +49,7 @@ class Parts:
     kernels: KernelPicks
     names: KernelNames
     choices: EngineChoices
+    plugins: PluginDesk
 
     @classmethod
     def make(
@@ -68,6 +70,8 @@ class Parts:
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")
         preview = Preview(Timeline(palette=palette, id="preview-blocks"), home=str(Path.home()), id="preview")
+        plugins = PluginDesk(bridge, desk, palette)
+        plugins.begin()
         return cls(
             pane,
             ApprovalPanel(arming=arming, id="approval"),
@@ -81,12 +85,31 @@ class Parts:
             KernelPicks(prompt, bridge),
             names,
             choices,
+            plugins,
         )
 
     @property
     def timeline(self) -> Timeline:
         """What the session consists of."""
         return self.pane.timeline
+
+    def act(self, name: str, argument: str) -> None:
+        """What is done by key or command with one of them."""
+        match name.split():
+            case ["rebuild"]:
+                self.pane.rebuild()
+            case ["recall"]:
+                self.recall.search()
+            case ["find"]:
+                self.pane.on_timeline_search_wanted()
+            case ["plugins"]:
+                self.plugins.show_all()
+            case ["panel"]:
+                self.plugins.show_panel(argument)
+            case ["plugin", command]:
+                self.plugins.run_command(command, argument)
+            case _:
+                raise ValueError(f"nothing is called {name}")
 
     async def mount_variables(self, upper: Widget) -> None:
         """Have the panel of variables beside the timeline."""
@@ -109,3 +132,4 @@ class Parts:
         self.pane.set_palette(palette)
         self.preview.timeline.set_look(palette=palette)
         self.approval.set_palette(palette)
+        self.plugins.palette = palette

@@ -15,6 +15,7 @@ SUBCOMMANDS = {
     "kernels": "kernels",
     "logs": "print_logs",
     "models": "models",
+    "plugins": "plugins",
     "profile": "profile",
     "replay": "replay",
     "sessions": "sessions",

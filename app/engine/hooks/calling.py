@@ -26,7 +26,9 @@ VERY_SLOW = 10
 STRIKES = 5
 """Slow calls or errors of a hook that observes; then it is not called any more in this process."""
 
-OBSERVERS = frozenset(("event_happened", "before_request", "after_request", "before_action", "after_action"))
+OBSERVERS = frozenset(
+    ("event_happened", "before_request", "after_request", "before_action", "after_action", "status_item")
+)
 """What can be left out: everybody decides without it."""
 
 Fault = Literal[
@@ -164,19 +166,21 @@ class Hooks:
         taken, with `values` as they are then."""
         for implementation in reversed(getattr(self._manager.hook, hook).get_hookimpls()):
             plugin = implementation.plugin_name
-            if (plugin, hook) in self._dropped:
-                continue
             try:
                 result = self.run(
                     plugin, hook, implementation.function, *(values[name] for name in implementation.argnames)
                 )
             except PluginFailed:
-                failures.append(plugin)
+                if (plugin, hook) not in self._dropped:
+                    failures.append(plugin)
                 continue
             yield plugin, result
 
     def run(self, plugin: str, hook: str, function: Callable[..., Any], *arguments: object) -> Any:
-        """Call a function of a plugin; PluginFailed, when it is reported, for whatever it raises."""
+        """Call a function of a plugin; PluginFailed, when it is reported, for whatever it raises, and for what is not
+        called any more."""
+        if (plugin, hook) in self._dropped:
+            raise PluginFailed
         began = time.perf_counter()
         try:
             with time_limit(TIME_LIMIT):

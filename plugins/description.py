@@ -1,0 +1,51 @@
+"""What a person reads about a plugin before it is enabled, and when it is listed."""
+
+from oi_tui.app.engine.text.words import one_line
+from oi_tui.plugins.decisions_file import PluginDecision
+from oi_tui.plugins.finding import FoundPlugin
+
+FULL_RIGHTS = "A plugin has the full rights of oi-tui: your files, your keys, the network. No sandbox is around it."
+"""Said before each is enabled."""
+
+_KINDS = {"built-in": "built-in: part of oi-tui", "package": "installed package", "file": "single file"}
+
+NEXT_START = "From the next start of oi-tui on."
+
+
+def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list[str]:
+    """What is known of it, a line each; all of it is told by its author, but for its place and its digest."""
+    state = found.state(decision)
+    told = {
+        "name": " ".join(filter(None, (found.name, found.version))),
+        "what": found.summary,
+        "kind": _KINDS[found.kind],
+        "made by": found.author or "it does not say",
+        "lies in": found.place,
+        "loaded by": " and ".join(f"the {process}" for process in found.loads) or "nothing",
+        "imports": ", ".join(reference for references in found.loads.values() for reference in references),
+        "hooks": ", ".join(found.hooks),
+        "digest": found.digest[:16],
+        "state": f"cannot be enabled: {found.fault}" if found.fault else state,
+    }
+    lines = [f"{label:<10} {one_line(text[:1_000])}" for label, text in told.items() if text]
+    if found.editable:
+        lines.append("           its code may change in its folder without being asked about again")
+    return lines
+
+
+def consent_lines(found: FoundPlugin) -> list[str]:
+    """What must be seen of it before it is enabled: whose it is, where it lies, what loads it."""
+    lines = [
+        f"Made by: {found.author or 'it does not say'}",
+        f"Lies in: {found.place}",
+        f"Loaded by: {' and '.join(f'the {process}' for process in found.loads)}",
+    ]
+    return [one_line(line[:1_000]) for line in lines]
+
+
+def plugin_line(found: FoundPlugin, decision: PluginDecision | None, width: int = 28) -> str:
+    """One line of a list: state, name, version, what it is."""
+    state = "fault" if found.fault else found.state(decision)
+    name = one_line(" ".join(filter(None, (found.name[:60], found.version[:20]))))
+    where = found.fault or found.summary or ("part of oi-tui" if found.kind == "built-in" else found.place)
+    return f"{state:<12} {name:<{width}} {one_line(where[:200])}"

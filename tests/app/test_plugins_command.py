@@ -1,0 +1,88 @@
+"""`oi-tui plugins`: what it says before it enables, and a package to begin with whose test passes."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from oi_tui.app.cli import program
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.plugins.decisions_file import plugin_decisions
+from oi_tui.plugins.description import FULL_RIGHTS
+from oi_tui.plugins.finding import plugin_folder
+from support.plugin_packages import install, plugin_home
+
+ENGINE = "from oi_tui.plugins.api import hookimpl\n\n@hookimpl\ndef after_action():\n    pass\n"
+
+
+@pytest.fixture(autouse=True)
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with plugin_home(tmp_path / "home", monkeypatch) as folder:
+        install(folder, "oi-tui-tale", {"tale_engine": ENGINE}, {"engine": "tale_engine"})
+        yield folder
+
+
+def call(*words: str, answer: str = "") -> Result:
+    return CliRunner().invoke(program, ["plugins", *words], input=answer)
+
+
+def title(result: Result) -> str:
+    assert isinstance(result.exception, SettingsError)
+    return result.exception.title
+
+
+def test_x1_what_is_there_is_listed_and_told_without_being_imported(packages: Path) -> None:
+    assert call().output.splitlines()[0].split() == ["not", "enabled", "oi-tui-tale", "1.0", "Tells", "tales."]
+    told = call("info", "oi-tui-tale").output
+    assert "made by    Ada\n" in told
+    assert f"lies in    {packages}\n" in told
+    assert "loaded by  the engine\n" in told
+    assert FULL_RIGHTS in told
+    assert "tale_engine" not in sys.modules
+
+
+def test_x1_nothing_is_enabled_without_a_yes_and_what_is_agreed_to_is_said_first() -> None:
+    asked = call("enable", "oi-tui-tale")
+    assert title(asked) == "Nothing has changed."
+    assert FULL_RIGHTS in asked.output
+    assert plugin_decisions().all() == {}
+    assert call("enable", "oi-tui-tale", "--yes").exit_code == 0
+    assert plugin_decisions().all()["oi-tui-tale"].state == "enabled"
+    assert call("list").output.startswith("enabled ")
+    assert call("disable", "oi-tui-tale").exit_code == 0
+    assert call("list").output.startswith("disabled ")
+
+
+def test_x1_what_cannot_be_a_plugin_cannot_be_enabled() -> None:
+    plugin_folder().mkdir(parents=True)
+    (plugin_folder() / "none.py").write_text("x = 1\n")
+    assert title(call("enable", "none.py", "--yes")) == "none.py cannot be enabled: it defines no hook."
+    assert title(call("enable", "absent", "--yes")) == "There is no plugin absent."
+    assert title(call("test", "oi-tui-tale")) == "oi-tui-tale is not enabled, so nothing of it is imported."
+
+
+def test_x5_a_new_package_passes_its_own_test_and_shows_what_it_has(tmp_path: Path) -> None:
+    assert call("new", "tide-table", "--in", str(tmp_path)).exit_code == 0
+    tried = call("test", str(tmp_path / "tide-table"))
+    assert tried.exit_code == 0, tried.output
+    assert "register_tools, 1 of them" in tried.output
+    assert "register_slash_commands, 1 of them" in tried.output
+    assert "2 passed" in tried.output
+    assert title(call("new", "tide-table", "--in", str(tmp_path))).endswith("exists already.")
+    assert title(call("new", "../x", "--in", str(tmp_path))).startswith("'../x' is no name")
+
+    source = tmp_path / "tide-table" / "tide_table" / "engine.py"
+    source.write_text(source.read_text().replace("return [Tool(", "return 5 or [Tool("))
+    broken = call("test", str(tmp_path / "tide-table"))
+    assert broken.exit_code == 1
+
+
+def test_x5_a_file_is_tried_before_it_is_enabled(tmp_path: Path) -> None:
+    path = tmp_path / "tale.py"
+    path.write_text(ENGINE)
+    tried = call("test", str(path))
+    assert (tried.exit_code, tried.output.splitlines()[1:]) == (0, ["  after_action"])
+    path.write_text(ENGINE.replace("after_action()", "after_action(blok)"))
+    assert call("test", str(path)).exit_code == 1
