@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import Settings
@@ -25,6 +26,7 @@ from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.trust.folder_settings import CONFIG, read_folder_settings
 from oi_tui.app.flags import SETTING_OF_FLAG, Flags
 from oi_tui.app.frontend.workplace import Workplace
+from oi_tui.app.setting_catalog import SettingEntry, setting_catalog
 
 _HEADERS = ("model", "extra", "headers")
 
@@ -72,7 +74,7 @@ def holds_secret(path: KeyPath, value: Any) -> bool:
     match value:
         case Mapping():
             return any(holds_secret((*path, key), inner) for key, inner in value.items())
-        case list():
+        case list() | tuple():
             return any(holds_secret(path, inner) for inner in value)
         case str():
             if path[:3] == _HEADERS and not value.startswith("$"):
@@ -96,6 +98,44 @@ def shown_settings(flags: Flags) -> list[ShownSetting]:
     return shown
 
 
+class SettingState(NamedTuple):
+    """A setting as it is now, for a screen that changes it."""
+
+    entry: SettingEntry
+    value: Any
+    """As it applies in this folder, as plain values; None if it is not set."""
+    origin: str
+    """Where that comes from, "" for a default."""
+    own: Any
+    """What the person's file says; `UNSET` if nothing."""
+    is_secret: bool
+    """Whether neither must be shown."""
+
+
+def setting_states(flags: Flags) -> list[SettingState]:
+    """All settings as they are in this folder; SettingsError if a file is wrong."""
+    loaded, place = flags.settings(), flags.workplace(can_ask=False)
+    origins = SettingOrigins(flags, loaded, place)
+    person = next(layer for layer in loaded.layers if layer.kind == "person")
+    states: list[SettingState] = []
+    for entry in setting_catalog():
+        value, own = setting_at(place.settings, entry.path), _said_in(person.values, entry.path)
+        is_default = value == entry.default and (".".join(entry.path) not in loaded.origins)
+        origin = "" if is_default else origins.find(entry.path, value)
+        is_secret = not is_default and (holds_secret(entry.path, value) or holds_secret(entry.path, own))
+        states.append(SettingState(entry, value, origin, own, is_secret))
+    return states
+
+
+def _said_in(values: Mapping[str, Any], path: KeyPath) -> Any:
+    found: Any = values
+    for part in path:
+        if not isinstance(found, Mapping) or part not in found:
+            return UNSET
+        found = found[part]
+    return found
+
+
 class SettingOrigins:
     """Where values come from. Reads the folder's file only for values that are no defaults."""
 
@@ -109,7 +149,7 @@ class SettingOrigins:
         """The origin in words, and why it is stricter than what another layer says."""
         asked = self._of_layer(path)
         key = ".".join(path[:2])
-        if value != self._asked.get(path):
+        if not isinstance(value, Mapping) and value != self._asked.get(path):
             return f"{self._of_folder(path)}{f', stricter than {asked}' if asked else ''}"
         if key in self._loaded.held:
             return f"{self._of_limit(path)}{f', stricter than {asked}' if asked else ''}"

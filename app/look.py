@@ -14,6 +14,7 @@ from textual.timer import Timer
 
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.files.given_file import file_stamp
 from oi_tui.app.engine.files.paths import private_dir
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.screens.chat import ChatScreen
@@ -103,7 +104,7 @@ class ThemeControl:
     def look_at_file(self) -> None:
         """Show what was saved; of a file with a mistake, only what is wrong."""
         file = self._file
-        if file is None or (stamp := _stamp(file)) == self._stamp or not stamp:
+        if file is None or (stamp := file_stamp(file)) == self._stamp or not stamp:
             return
         self._stamp = stamp
         try:
@@ -130,18 +131,9 @@ class ThemeControl:
         except ThemeError:
             return
         self._file = file if file.parent != BUILT_IN else None
-        self._stamp = _stamp(file)
+        self._stamp = file_stamp(file)
         if self._timer is not None:
             (self._timer.pause if self._file is None else self._timer.resume)()
-
-
-def _stamp(file: Path) -> tuple[int, ...]:
-    """Differs when the file was saved; empty while an editor replaces it."""
-    try:
-        state = file.stat()
-    except OSError:
-        return ()
-    return state.st_mtime_ns, state.st_size, state.st_ino
 
 
 def _was_light(console: Console) -> bool:

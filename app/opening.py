@@ -86,7 +86,15 @@ def open_app(
         setup = place.setup
         return await ProcessClient.start(msgspec.structs.replace(setup, outlives=outlives), log=log_file())
 
-    tui = OiTui(connect, screen, prompt=prompt or None, session_id=session_id, workplace=place, outlives=outlives)
+    tui = OiTui(
+        connect,
+        screen,
+        prompt=prompt or None,
+        session_id=session_id,
+        workplace=place,
+        outlives=outlives,
+        flags=flags,
+    )
     run_screen(tui, mouse=mouse, transcript=transcript)
 
 

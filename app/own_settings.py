@@ -4,12 +4,13 @@ Only what is valid is written; comments, order and everything else of the file s
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from oi_tui.app.effective_settings import holds_secret
+from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.owned_file import file_lock, replace_owned_file
@@ -120,3 +121,21 @@ def _require_keys(name: str, wished: dict[str, str]) -> None:
     for fault in check_keys(wished).faults:
         if fault.startswith(f"{name}: "):
             raise SettingsError(f"keys.{fault}.", hint="Nothing was changed.")
+
+
+def readings_of(values: Sequence[str]) -> Iterator[Any]:
+    """What words that a person typed may mean, the likeliest first: TOML, text, a list."""
+    read = [_read_value(value) for value in values]
+    if len(values) == 1:
+        yield read[0]
+        yield values[0]
+    yield read
+    yield list(values)
+
+
+def _read_value(text: str) -> Any:
+    try:
+        table = decode_toml(f"value = {text}")
+    except ValueError:
+        return text
+    return table["value"] if len(table) == 1 else text

@@ -32,6 +32,7 @@ from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.files.paths import log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.client import Connect, EngineClient
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.look import ThemeControl, remember_look
@@ -39,7 +40,7 @@ from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.compositing import FrontCompositor
 from oi_tui.app.terminal.end_signals import leave_at_signals, leave_signals_alone
-from oi_tui.app.terminal.guarded_driver import GuardedDriver, tell_terminal
+from oi_tui.app.terminal.guarded_driver import GuardedDriver, tell_terminal, use_mouse
 from oi_tui.app.terminal.probe import TerminalFacts, Window, graphics, window_size
 from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
 from oi_tui.app.terminal.screen_copy import FrameDifference, ScreenCopy
@@ -70,22 +71,25 @@ class OiTui(TypingOrder):
         workplace: Workplace | None = None,
         recorded: bool = False,
         outlives: bool = False,
+        flags: Flags | None = None,
     ) -> None:
         """With a `workplace`, no engine starts before a decision about the folder. `recorded`: the other side plays a
-        recording. `outlives`: the engine keeps running, detached, if the terminal is lost."""
+        recording. `outlives`: the engine keeps running, detached, if the terminal is lost. With `flags`, those that the
+        settings came from, the files of these are watched."""
         asks = "auto" in (settings.screen.images, settings.screen.theme)
         super().__init__(driver_class=ProbingDriver if asks else GuardedDriver)
-        self._images = settings.screen.images
+        self.images = settings.screen.images
         self._wished_keys = settings.keys
         self.keymap: Mapping[str, str] = {}
         """The person's own keys, by the id of a binding: those without a fault."""
-        self._known = TerminalFacts()
+        self.known = TerminalFacts()
         self._copy = ScreenCopy()
         look = settings.screen
         means = means_of(os.environ, bell=look.bell, notifications=look.notifications, title=look.title)
-        self._attention = Attention(lambda said: tell_terminal(self._driver, said), means, clock)
+        self.attention = Attention(lambda said: tell_terminal(self._driver, said), means, clock)
         self.themes = ThemeControl(self, settings.screen.theme)
         self._connect, self._clock = connect, clock
+        self._flags = flags
         self._workplace = workplace
         self._recorded = recorded
         self.chat = ChatScreen(
@@ -95,7 +99,7 @@ class OiTui(TypingOrder):
             session_id=session_id,
             clock=clock,
             recorded=recorded,
-            follow=self._attention.follow,
+            follow=self.attention.follow,
             outlives=outlives,
         )
         self.themes.chat = self.chat
@@ -124,10 +128,10 @@ class OiTui(TypingOrder):
         """A signal ends the program as a key does: the terminal is put back and the session saved."""
         leave_at_signals(asyncio.get_running_loop(), lambda code: self.call_later(self.chat.leaving.obey_signal, code))
         if isinstance(self._driver, GuardedDriver):
-            self._driver.farewell = self._attention.leave
+            self._driver.farewell = self.attention.leave
             self._driver.key_read = self.chat.typing_pause.note_read
-        self._attention.timer = self.set_interval(1.0, self._attention.look, pause=True)
-        self.watch(self, "app_focus", self._attention.note_focus, init=False)
+        self.attention.timer = self.set_interval(1.0, self.attention.look, pause=True)
+        self.watch(self, "app_focus", self.attention.note_focus, init=False)
         # After `fg` the terminal holds whatever the shell left there.
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         self.themes.start()
@@ -147,8 +151,17 @@ class OiTui(TypingOrder):
 
         for remark in self._workplace.settings_remarks if self._workplace is not None else ():
             self.notify(remark, timeout=15)
+
+        async def know_settings() -> None:
+            await self.chat.complete.wait()
+            await asyncio.to_thread(import_module, "oi_tui.app.settings_desk")
+            from oi_tui.app.settings_desk import SettingsDesk  # not for the first frame
+
+            SettingsDesk(self, self._flags, self._workplace).begin()
+
         if self._wished_keys:
             self.run_worker(use_own_keys(), name="keys")
+        self.run_worker(know_settings(), name="settings")
         if self._workplace is not None:
             self.run_worker(self.chat.leaving.tell_detached(), name="detached")
         if not self.is_headless:
@@ -191,11 +204,11 @@ class OiTui(TypingOrder):
     def _use_graphics(self, event: TerminalKnown | Resize) -> None:
         """The terminal told what it can show, or another font may have come with another size."""
         if isinstance(event, TerminalKnown):
-            self._known = event.known
+            self.known = event.known
             self.themes.note_terminal(event.known.light)
         if not self.is_headless:
             window = window_size(sys.__stdin__.fileno()) if sys.__stdin__ is not None else Window()
-            self.chat.set_graphics(graphics(self._images, self._known, window, os.environ))
+            self.chat.set_graphics(graphics(self.images, self.known, window, os.environ))
 
     def action_redraw(self) -> None:
         """Write the whole screen again: something else wrote on it."""
@@ -214,7 +227,7 @@ class OiTui(TypingOrder):
 
     def note_typing(self, age: float) -> None:
         """Of all that is typed, whatever screen or widget it is for."""
-        self._attention.note_key()
+        self.attention.note_key()
         for screen in {self.chat, self.screen}:
             if isinstance(screen, NotesKeys):
                 screen.note_key(age)
@@ -297,14 +310,11 @@ class OiTui(TypingOrder):
         driver = self._driver
         if not isinstance(driver, LinuxDriver):
             self.notify("This terminal's mouse cannot be switched.", severity="warning")
-            return
-        if driver._mouse:
-            driver._disable_mouse_support()
-            driver._mouse = False  # also after a suspension
+        elif driver._mouse:
+            use_mouse(driver, False)
             self.notify("The mouse is the terminal's now. f4 takes it back.")
         else:
-            driver._mouse = True
-            driver._enable_mouse_support()
+            use_mouse(driver, True)
             self.notify("The mouse works here again.", timeout=2)
 
     def notify(

@@ -90,7 +90,8 @@ for (nor hold) the engine's."""
 
 AFTER_THE_FIRST_FRAME = {
     "app/tui.py": {
-        f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "key_check", "palette_screen")
+        *(f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "key_check", "palette_screen")),
+        "oi_tui.app.settings_desk",
     },
     "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")},
     "app/screens/prompt_desk.py": {
@@ -107,6 +108,7 @@ AFTER_THE_FIRST_FRAME = {
     "app/engine/files/settings_file.py": {
         *("oi_tui.app.engine.files.profile_files", "oi_tui.app.engine.files.settings_lines"),
     },
+    "app/settings_desk.py": {"oi_tui.app.screens.settings_screen"},
     "app/own_settings.py": {"oi_tui.app.screens.key_check"},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
     "themes/loader.py": {"oi_tui.themes.theme_file"},

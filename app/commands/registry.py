@@ -295,6 +295,11 @@ COMMANDS: tuple[Command, ...] = (
         action="app.use_theme(ARGUMENT)", picker="app.use_theme",
     ),
     Command(
+        "settings", "Settings", "Find a setting, see what it means and where its value comes from, change it",
+        slash="settings", shell="config", arguments=(Argument("WORDS", required=False),),
+        action="screen.part('settings', ARGUMENT)", decides=lambda argument: True,
+    ),
+    Command(
         "export", "Export this session", "Write this session to a file: notebook, Markdown, HTML or messages",
         slash="export", shell="sessions export", when="begun", arguments=(Argument("FORMAT", _formats),),
         action="screen.part('export', ARGUMENT)",

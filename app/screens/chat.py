@@ -383,8 +383,8 @@ class ChatScreen(Screen[None]):
                 self.bridge.restart()
             case "editor" | "clipboard":
                 self.desk.fill_from(name, self.settings)
-            case "profile":
-                self.desk.use_profile(argument)
+            case "profile" | "settings":
+                self.desk.open_choices(name, argument)
             case "approval":
                 self.desk.set_approval(SetApproval(mode=next_approval(self.query_one(StatusBar).status)))
             case _:

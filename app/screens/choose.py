@@ -24,8 +24,10 @@ class ChooseScreen(ModalScreen[int | None]):
         *(Binding(str(number), f"pick({number})", "", show=False) for number in range(1, 10)),
     ]
 
-    def __init__(self, title: str, choices: Sequence[str]) -> None:
+    def __init__(self, title: str, choices: Sequence[str], at: int = 0) -> None:
+        """The choice number `at` is highlighted at first."""
         super().__init__()
+        self._at = at
         self._title = title
         self._choices = [safe_text(choice) for choice in choices]
 
@@ -33,11 +35,12 @@ class ChooseScreen(ModalScreen[int | None]):
         """Digits choose at once, arrows and Enter too."""
         with Vertical(id="choose-box"):
             yield Words(self._title, id="choose-title")
-            yield Options(*self._lines(0), id="choose-list", compact=True)
+            yield Options(*self._lines(self._at), id="choose-list", compact=True)
             yield KeyRow(id="choose-keys")
 
     def on_mount(self) -> None:
         """Tell of the keys that work here."""
+        self.query_one(Options).highlighted = self._at
         choose = KeyLabel("enter", "choose", "choose", owner=self.query_one(Options), action="select")
         self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), choose, *key_labels(self, "esc"))
 

@@ -29,6 +29,12 @@ _SUFFIXES = {
 }
 
 
+_TAKE_LINES = frozenset(
+    {"vi", "vim", "nvim", "gvim", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg"}
+)
+"""Editors that take `+N` before a file."""
+
+
 class EditorFailed(Exception):
     """The editor or pager could not be used; the text says why."""
 
@@ -49,9 +55,12 @@ def suffix_of(language: str) -> str:
     return _SUFFIXES.get(language, ".txt")
 
 
-def edit_text(app: "App[object]", text: str, setting: str = "", suffix: str = ".md") -> str:
-    """The text as the editor left it; blocks, since the terminal is the editor's for as long."""
+def edit_text(app: "App[object]", text: str, setting: str = "", suffix: str = ".md", line: int = 0) -> str:
+    """The text as the editor left it; blocks, since the terminal is the editor's for as long. It begins at the `line`
+    where the editor is one that can be told."""
     command = editor_command(setting)
+    if line and Path(command[0]).name in _TAKE_LINES:
+        command = [*command, f"+{line}"]
     with _terminal_of(app, "editor"):
         return edit_file(command, text, f"prompt{suffix}").removesuffix("\n")
 

@@ -28,8 +28,9 @@ from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.widgets.composer import Composer, PromptArea
 
-if TYPE_CHECKING:  # loaded with the first `/`
+if TYPE_CHECKING:  # loaded with the first `/`, and when everything else is there
     from oi_tui.app.screens.command_desk import CommandDesk
+    from oi_tui.app.settings_desk import SettingsDesk
 
 GOODBYES = ("exit", "quit", "exit()", "quit()")
 """What ends other consoles: alone in the prompt it is no prompt."""
@@ -54,6 +55,8 @@ class PromptDesk:
         """The one that was in use before."""
         self.profile = ""
         """Name of the profile in use."""
+        self.settings: SettingsDesk | None = None
+        """What shows the settings, a moment after everything else is there."""
         self._commander: CommandDesk | None = None
         self.workplace: Workplace | None = None
         """The folder with what was decided about it, where there is a decision."""
@@ -184,11 +187,16 @@ class PromptDesk:
         except EditorFailed as failed:
             self.tell(str(failed), failed=True, seconds=0)
 
-    def use_profile(self, name: str) -> None:
-        """Change in this session what a profile changes."""
+    def open_choices(self, name: str, argument: str) -> None:
+        """The settings, or what a profile of them changes in this session."""
         from oi_tui.app.screens.profile_choice import use_profile  # reads files
 
-        use_profile(self, self._bridge, name)
+        if name == "profile":
+            use_profile(self, self._bridge, argument)
+        elif self.settings is not None:
+            self.settings.open(argument)
+        else:
+            self.tell("The settings are not read yet: try again.", failed=True)
 
     def _may_send(self, text: str) -> bool:
         """Whether all files are there, or the person knows that they are not."""

@@ -3,14 +3,13 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from oi_tui.app.effective_settings import ShownSetting, holds_secret, setting_at, shown_settings
-from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.settings_edit import key_path, key_text, value_text
@@ -25,7 +24,7 @@ from oi_tui.app.engine.files.settings_file import (
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags, words
 from oi_tui.app.options import common
-from oi_tui.app.own_settings import own_file, set_setting, unset_setting, write_own_file
+from oi_tui.app.own_settings import own_file, readings_of, set_setting, unset_setting, write_own_file
 from oi_tui.app.screens.external_editor import EditorFailed, edit_file, editor_command
 from oi_tui.app.subcommands.settings_schema import settings_schema
 from oi_tui.app.subcommands.stored import as_json_option, print_json
@@ -102,27 +101,9 @@ def config_set(key: str, values: tuple[str, ...]) -> None:
     oi-tui config set 'model.prices."openrouter/x/y"' 3.0 15.0
     oi-tui config set model.extra.headers.X-Team '$TEAM'
     """
-    written = set_setting(key_path(key), _readings(values))
+    written = set_setting(key_path(key), readings_of(values))
     for remark in written.remarks:
         echo(safe_text(f"▪ {remark}"), err=True)
-
-
-def _readings(values: tuple[str, ...]) -> Iterator[Any]:
-    """What words of the command line may mean, the likeliest first: TOML, text, a list."""
-    read = [_read_value(value) for value in values]
-    if len(values) == 1:
-        yield read[0]
-        yield values[0]
-    yield read
-    yield list(values)
-
-
-def _read_value(text: str) -> Any:
-    try:
-        table = decode_toml(f"value = {text}")
-    except ValueError:
-        return text
-    return table["value"] if len(table) == 1 else text
 
 
 @config.command("unset")

@@ -84,7 +84,7 @@ class Attention:
 
     def __init__(self, write: Callable[[str], object], means: Means, clock: Callable[[], float]) -> None:
         self._write = write
-        self._means = means
+        self.means = means
         self._clock = clock
         self._focused: bool | None = None
         """None: the terminal never said."""
@@ -113,13 +113,13 @@ class Attention:
     @property
     def is_listening(self) -> bool:
         """Whether `look` must be called periodically."""
-        return self._waits in ("approval", "input") and self._focused is None and self._means.bell
+        return self._waits in ("approval", "input") and self._focused is None and self.means.bell
 
     def begin(self, call: Call) -> None:
         """Something waits from now on, or is over."""
         self._waits, self._since = call, self._clock()
         if self._focused is False:
-            self._write(call_sequence(call, self._means))
+            self._write(call_sequence(call, self.means))
             self._show_title(call)
 
     def end(self) -> None:
@@ -150,7 +150,7 @@ class Attention:
     def _show_title(self, call: Call | None) -> None:
         """The title that calls the user; None restores the earlier one. If none was saved, it stays the
         program's name."""
-        if not self._means.title or call == self._title:
+        if not self.means.title or call == self._title:
             return
         if call is None:
             self._write(self.leave())

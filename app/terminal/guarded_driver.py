@@ -152,3 +152,11 @@ class GuardedDriver(LinuxDriver):
     def late_keys(self) -> str:
         """Keys that were kept back and, since nothing followed, are keys."""
         return ""
+
+
+def use_mouse(driver: LinuxDriver, on: bool) -> None:
+    """Have the mouse, or leave it to the terminal, also after a suspension."""
+    if driver._mouse != on:
+        driver._mouse = True  # else neither does anything
+        (driver._enable_mouse_support if on else driver._disable_mouse_support)()
+        driver._mouse = on

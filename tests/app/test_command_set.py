@@ -36,7 +36,7 @@ def test_C5_a_command_that_does_not_apply_says_why() -> None:
 def test_C5_what_decides_about_code_is_marked_so() -> None:
     rows = {one.id: one for one in COMMANDS}
     assert [one.id for one in COMMANDS if one.decides("x")] == [
-        *("approve", "budget", "rule", "profile", "sandbox", "mode")
+        *("approve", "budget", "rule", "profile", "sandbox", "settings", "mode")
     ]
     assert rows["rule"].decides("allow Shell(ls)")
     assert not rows["rule"].decides("deny Shell(ls)")

@@ -9,6 +9,7 @@ import pytest
 
 from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.tui import OiTui
@@ -36,6 +37,7 @@ def play(tmp_path: Path) -> Play:
         connect: Callable[[], Awaitable[EngineClient]] | None = None,
         workplace: Workplace | None = None,
         past: Batch | None = None,
+        flags: Flags | None = None,
     ) -> AsyncIterator[Stage]:
         stage = Stage(tmp_path)
         stage.app = OiTui(
@@ -45,6 +47,7 @@ def play(tmp_path: Path) -> Play:
             session_id=session_id,
             clock=stage.clock,
             workplace=workplace,
+            flags=flags,
         )
         async with asyncio.timeout(60), stage.app.run_test(size=size) as pilot:
             stage.pilot = pilot

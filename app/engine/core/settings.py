@@ -46,7 +46,9 @@ class ModelExtra(SettingsSection, frozen=True, kw_only=True):
     thinking_budget: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """Tokens for thinking (Anthropic, Google, OpenRouter)."""
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    """The model chooses among the likeliest tokens that have this share."""
     seed: int | None = None
+    """The same seed gives similar answers, where the provider can."""
     headers: dict[str, str] = {}
     """Sent to the server of `model.api_base`, or the provider of `model.name`; `$NAME` is that environment variable."""
     body: dict[str, Any] = {}
@@ -74,7 +76,9 @@ class ModelSection(SettingsSection, frozen=True, kw_only=True):
     servers: tuple[str, ...] = ()
     """More servers to look for models on, beside the usual ports of this machine: `http://gpu-box:8000/v1`."""
     temperature: float | None = None
+    """How much chance is in an answer; default: the provider's."""
     max_output_tokens: int | None = None
+    """Tokens of one answer; default: the provider's."""
     context_window: int | None = None
     """Tokens; default: what is known of the model. Ollama keeps this many."""
     input_price: Annotated[float, msgspec.Meta(ge=0)] | None = None
@@ -130,6 +134,8 @@ class LoopSection(SettingsSection, frozen=True, kw_only=True):
     """When code is run and when a turn ends."""
 
     approve: ApprovalMode = "ask"
+    """`ask`: you approve all code before it runs; `auto`: it runs without asking, except destructive code; `never`: no
+    code runs."""
     max_steps: Annotated[int, msgspec.Meta(ge=1)] = 20
     """Model answers in one turn."""
     max_repeats: Annotated[int, msgspec.Meta(ge=1)] = 2
@@ -278,6 +284,7 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     theme: str = "harbour"
     """A theme (`oi-tui theme` lists them), or `auto`: dark or light as the terminal."""
     mouse: bool = True
+    """Use the mouse here; off, the terminal selects text by itself."""
     images: Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"] = "auto"
     """How pictures are shown: `auto` asks the terminal; `sextant`, `quadrant` and `half` draw them with characters that
     some fonts lack; `off` only names them."""
@@ -342,6 +349,13 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     profile: ProfileSection = ProfileSection()
     keys: dict[str, str] = {}
     """Keys by the id of what they do: `sessions = "ctrl+o,f9"`; `none` unbinds."""
+
+
+AT_ONCE = frozenset({
+    *("screen.theme", "screen.mouse", "screen.images", "screen.bell", "screen.notifications", "screen.title"),
+    *("loop.complete", "loop.max_cost", "loop.max_tokens"),
+})  # fmt: skip
+"""Keys whose change applies in the session that is open; others wait for the next start, but for what is stricter."""
 
 
 def without_network(settings: Settings) -> Settings:

@@ -9,6 +9,15 @@ class UnusableFile(Exception):
     """Why a file is not read; the words continue "the file ..."."""
 
 
+def file_stamp(path: Path) -> tuple[int, ...]:
+    """Differs when the file was saved; empty while there is none, also while an editor replaces it."""
+    try:
+        state = path.stat()
+    except OSError:
+        return ()
+    return state.st_mtime_ns, state.st_size, state.st_ino
+
+
 def read_given_file(path: Path, most: int) -> bytes:
     """The content of a plain file, or of the target of a link, of at most this many bytes; UnusableFile otherwise.
 

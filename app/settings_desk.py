@@ -1,0 +1,71 @@
+"""The settings while the screen is there: the screen that changes them, and what of a change the app itself does."""
+
+import asyncio
+import os
+from collections.abc import Set
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from textual.drivers.linux_driver import LinuxDriver
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import ScreenSection
+from oi_tui.app.flags import Flags
+from oi_tui.app.frontend.workplace import Workplace
+from oi_tui.app.settings_control import LOOK_INTERVAL, SettingsControl
+from oi_tui.app.terminal.calling import means_of
+from oi_tui.app.terminal.guarded_driver import use_mouse
+from oi_tui.app.terminal.probing_driver import TerminalKnown
+
+if TYPE_CHECKING:
+    from oi_tui.app.tui import OiTui
+
+
+class SettingsDesk:
+    """Opens the screen and looks at the files."""
+
+    def __init__(self, app: "OiTui", flags: Flags | None, place: Workplace | None) -> None:
+        """Without the `flags` that the settings came from, as on a recorded session, nothing is watched."""
+        self._app = app
+        self._watches = flags is not None
+        flags = flags or Flags()
+        try:
+            before = place.requested_settings if place is not None else flags.settings().settings
+        except SettingsError:
+            before = app.chat.settings  # the screen tells of it
+        self.control = SettingsControl(flags, app.chat.bridge, self._use_screen, before)
+
+    def begin(self) -> None:
+        """The person can ask for the screen from now on; the files are looked at."""
+        self._app.chat.desk.settings = self
+        if self._watches:
+            self._app.set_interval(LOOK_INTERVAL, self._look)
+
+    def open(self, words: str = "") -> None:
+        """Show all settings, those with these words first."""
+        self._app.run_worker(self._open(words), name="settings", exclusive=True)
+
+    async def _open(self, words: str) -> None:
+        await asyncio.to_thread(import_module, "oi_tui.app.screens.settings_screen")
+        from oi_tui.app.screens.settings_screen import SettingsScreen  # seldom seen
+
+        if self._app.screen is self._app.chat:
+            self._app.push_screen(SettingsScreen(self.control, words))
+
+    def _look(self) -> None:
+        words, failed = self.control.look()
+        if words:
+            self._app.notify(words, severity="warning" if failed else "information", timeout=0 if failed else 8)
+
+    def _use_screen(self, screen: ScreenSection, changed: Set[str]) -> None:
+        app = self._app
+        if "screen.theme" in changed and screen.theme != app.themes.chosen:
+            app.themes.choose(screen.theme)
+        if "screen.mouse" in changed and isinstance(app._driver, LinuxDriver):
+            use_mouse(app._driver, screen.mouse)
+        if "screen.images" in changed:
+            app.images = screen.images
+            app.post_message(TerminalKnown(app.known))
+        app.attention.means = means_of(
+            os.environ, bell=screen.bell, notifications=screen.notifications, title=screen.title
+        )
