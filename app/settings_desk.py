@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Set
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.drivers.linux_driver import LinuxDriver
@@ -18,11 +19,12 @@ from oi_tui.app.terminal.guarded_driver import use_mouse
 from oi_tui.app.terminal.probing_driver import TerminalKnown
 
 if TYPE_CHECKING:
+    from oi_tui.app.profile_desk import ProfileDesk
     from oi_tui.app.tui import OiTui
 
 
 class SettingsDesk:
-    """Opens the screen and looks at the files."""
+    """Opens the screens of settings and profiles, and looks at the files."""
 
     def __init__(self, app: "OiTui", flags: Flags | None, place: Workplace | None) -> None:
         """Without the `flags` that the settings came from, as on a recorded session, nothing is watched."""
@@ -33,6 +35,8 @@ class SettingsDesk:
             before = place.requested_settings if place is not None else flags.settings().settings
         except SettingsError:
             before = app.chat.settings  # the screen tells of it
+        self._place = place
+        self._profiles: ProfileDesk | None = None
         self.control = SettingsControl(flags, app.chat.bridge, self._use_screen, before)
 
     def begin(self) -> None:
@@ -44,6 +48,17 @@ class SettingsDesk:
     def open(self, words: str = "") -> None:
         """Show all settings, those with these words first."""
         self._app.run_worker(self._open(words), name="settings", exclusive=True)
+
+    def choose_profile(self, name: str = "") -> None:
+        """Use a profile in this session; without a name, show all of them."""
+        from oi_tui.app.profile_desk import ProfileDesk  # seldom wanted
+
+        if self._profiles is None:
+            place = self._place
+            folder, in_use = (Path.cwd(), "") if place is None else (place.folder, place.setup.profile)
+            self._profiles = ProfileDesk(self._app, self._app.chat, folder, in_use)
+        if self._app.screen is self._app.chat:
+            self._profiles.choose(name)
 
     async def _open(self, words: str) -> None:
         await asyncio.to_thread(import_module, "oi_tui.app.screens.settings_screen")

@@ -103,7 +103,6 @@ class OiTui(TypingOrder):
             outlives=outlives,
         )
         self.themes.chat = self.chat
-        self.chat.desk.profile = workplace.setup.profile if workplace is not None else ""
         self.chat.desk.workplace = workplace
         self.chat._compositor = FrontCompositor()
         self.code_completer: Completer | None = None  # known when the screen is complete

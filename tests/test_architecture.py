@@ -95,10 +95,7 @@ AFTER_THE_FIRST_FRAME = {
     },
     "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")},
     "app/screens/prompt_desk.py": {
-        *(
-            f"oi_tui.app.screens.{name}"
-            for name in ("clipboard", "command_desk", "confirm", "external_editor", "profile_choice")
-        ),
+        *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "command_desk", "confirm", "external_editor")),
     },
     "app/commands/registry.py": {"oi_tui.app.commands.profiles"},
     "app/engine/trust/folder_digests.py": {"oi_tui.app.engine.files.command_folder"},
@@ -108,7 +105,7 @@ AFTER_THE_FIRST_FRAME = {
     "app/engine/files/settings_file.py": {
         *("oi_tui.app.engine.files.profile_files", "oi_tui.app.engine.files.settings_lines"),
     },
-    "app/settings_desk.py": {"oi_tui.app.screens.settings_screen"},
+    "app/settings_desk.py": {"oi_tui.app.profile_desk", "oi_tui.app.screens.settings_screen"},
     "app/own_settings.py": {"oi_tui.app.screens.key_check"},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
     "themes/loader.py": {"oi_tui.themes.theme_file"},

@@ -89,9 +89,14 @@ def setting_changes(now: Settings, then: Settings) -> Iterator[SettingChange]:
             continue
         before, after = getattr(now, section), getattr(then, section)
         for key in before.__struct_fields__:
-            if (one := getattr(before, key)) != (other := getattr(after, key)):
-                name = f"{section}.{key}"
+            name = f"{section}.{key}"
+            if (one := getattr(before, key)) != (other := getattr(after, key)) and (other or name not in _CHOSEN):
                 yield SettingChange(name, one, other, strictness(name, now, then))
+
+
+def plain_settings() -> Settings:
+    """The person's, without a profile; SettingsError if something is wrong."""
+    return load_layers(config_dir(), environ=os.environ).settings
 
 
 def profiles_in_words() -> dict[str, str]:
@@ -107,7 +112,7 @@ def profile_change(name: str, now: Settings, before: str = "") -> ProfileChange:
         says = _keys(find_profile(folder, name))
         undone = _keys(find_profile(folder, before)) if before and before != name else set[str]()
         settings = load_layers(folder, environ=os.environ, profile=name).settings
-        plain = load_layers(folder, environ=os.environ).settings
+        plain = plain_settings()
         verbs = dict(_live_verbs(settings, says | undone))
     except SettingsError as error:
         return ProfileChange(f"{error.title} {error.hint}".strip(), failed=True)
@@ -147,6 +152,9 @@ _LIVE = {
     *("loop.approve", "loop.complete", "loop.max_cost", "loop.max_tokens"),
 }
 """Keys that an open session can change."""
+
+_CHOSEN = {"model.name", "model.api_base"}
+"""Where these are not set, what was chosen in the session stays."""
 
 _NAMED = 3
 """Keys named in the message, which has three lines on a narrow screen; `oi-tui profile show` lists all."""

@@ -250,7 +250,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "profile", "Profile", "Use a profile of your settings in this session, as far as it can change now",
         slash="profile", shell="profile", arguments=(Argument("NAME", _profiles),),
-        action="screen.part('profile', ARGUMENT)", decides=lambda argument: True,
+        action="screen.part('profile', ARGUMENT)", picker="screen.part('profile')", decides=lambda argument: True,
     ),
     Command(
         "restart", "Restart the kernels", "New kernels: variables are lost, the conversation stays", slash="restart",

@@ -3,7 +3,7 @@
 No text is lost: a text that cannot be used stays in the prompt, with the reason above it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,8 +53,6 @@ class PromptDesk:
         """Whether what is taken back is not wanted any more."""
         self._model = ""
         """The one that was in use before."""
-        self.profile = ""
-        """Name of the profile in use."""
         self.settings: SettingsDesk | None = None
         """What shows the settings, a moment after everything else is there."""
         self._commander: CommandDesk | None = None
@@ -91,10 +89,6 @@ class PromptDesk:
             self._screen.query_one(Bottom).say(words, failed=failed, seconds=seconds)
         else:
             self._screen.notify(words, severity="warning" if failed else "information", timeout=NOTE)
-
-    def ask(self, question: Screen[bool], then: Callable[[bool | None], None]) -> None:
-        """Ask something above the session."""
-        self._screen.app.push_screen(question, then)
 
     def withdraw(self, text: str, *, drop: bool) -> None:
         """Take back a prompt that waits, to change it or to drop it; the engine says whether it still waited."""
@@ -188,15 +182,13 @@ class PromptDesk:
             self.tell(str(failed), failed=True, seconds=0)
 
     def open_choices(self, name: str, argument: str) -> None:
-        """The settings, or what a profile of them changes in this session."""
-        from oi_tui.app.screens.profile_choice import use_profile  # reads files
-
-        if name == "profile":
-            use_profile(self, self._bridge, argument)
-        elif self.settings is not None:
-            self.settings.open(argument)
-        else:
+        """The settings, or the profiles of them; with the name of a profile, that is used in this session."""
+        if self.settings is None:
             self.tell("The settings are not read yet: try again.", failed=True)
+        elif name == "profile":
+            self.settings.choose_profile(argument)
+        else:
+            self.settings.open(argument)
 
     def _may_send(self, text: str) -> bool:
         """Whether all files are there, or the person knows that they are not."""

@@ -1,6 +1,5 @@
 """`oi-tui profile`: profiles are settings by a name: listed, shown, begun, edited, imported from Open Interpreter."""
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -8,13 +7,12 @@ from pathlib import Path
 import click
 
 from oi_tui.app.commands.own_profile import begin_profile, profile_text, remove_profile, save_profile
-from oi_tui.app.commands.profiles import profile_row, profile_rows
+from oi_tui.app.commands.profiles import plain_settings, profile_row, profile_rows
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
-from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.paths import config_dir, private_dir
 from oi_tui.app.engine.files.profile_files import PROFILES, ProfileFile, find_profile, is_profile_name, profile_for
-from oi_tui.app.engine.files.settings_file import SETTINGS, load_layers
+from oi_tui.app.engine.files.settings_file import SETTINGS
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.formats.interpreter_profile import ImportedKey, import_profile
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -41,7 +39,7 @@ def profile(context: click.Context) -> None:
 @as_json_option
 def list_profiles(as_json: bool = False) -> None:
     """List all profiles: yours, then those of oi-tui. A * marks the one that is used in this folder."""
-    settings = _settings()
+    settings = plain_settings()
     here = profile_for(settings.profile, Path(), config_dir(), SETTINGS)
     rows = profile_rows(settings)
     if as_json:
@@ -69,7 +67,7 @@ def list_profiles(as_json: bool = False) -> None:
 @click.argument("name", type=words)
 def show_profile(name: str) -> None:
     """Print what the profile NAME changes in your settings."""
-    row = profile_row(find_profile(config_dir(), name), _settings())
+    row = profile_row(find_profile(config_dir(), name), plain_settings())
     if row.problem:
         raise SettingsError(row.problem)
     echo(safe_text(f"# {visible_text(row.purpose or name).text}"))
@@ -95,7 +93,7 @@ def edit_profile(name: str) -> None:
     """Open your profile NAME in $EDITOR; what you save is used if it is valid. One of oi-tui becomes yours."""
     file = find_profile(config_dir(), name)
     try:
-        setting = _settings().screen.editor
+        setting = plain_settings().screen.editor
     except SettingsError:
         setting = ""  # what is wrong there is another file
     before = text = profile_text(file)
@@ -134,14 +132,9 @@ def delete_profile(name: str, yes: bool) -> None:
 
 def _tell_uses(name: str, file: ProfileFile) -> None:
     """Where the settings still choose a profile that is gone."""
-    section = _settings().profile
+    section = plain_settings().profile
     if not file.replaces and name in (section.default, *section.folders.values()):
         echo(f"▪ Your settings still use it: look at [profile] in {config_dir() / SETTINGS}.", err=True)
-
-
-def _settings() -> Settings:
-    """The person's, without a profile."""
-    return load_layers(config_dir(), environ=os.environ).settings
 
 
 @profile.command("import")
