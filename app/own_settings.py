@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from oi_tui.app.effective_settings import holds_secret
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.owned_file import file_lock, replace_owned_file
 from oi_tui.app.engine.files.paths import config_dir, private_dir
@@ -40,7 +41,7 @@ def set_setting(path: KeyPath, readings: Iterable[Any]) -> WrittenSetting:
     with own_file() as (file, text):
         new, value = _first_valid(text, path, readings, file)
         if path[0] == "keys":
-            _require_keys(path[1], read_toml(new, file)["keys"])
+            _require_keys(path[1], check_settings(read_toml(new, file), ""))
         write_own_file(file, new)
     remarks: list[str] = []
     if variable := overriding_variable(path):
@@ -114,11 +115,11 @@ def _first_valid(text: str, path: KeyPath, readings: Iterable[Any], file: Path) 
     raise SettingsError(wrong.title.removeprefix(": "), hint=f"{wrong.hint} Nothing was changed.".strip())
 
 
-def _require_keys(name: str, wished: dict[str, str]) -> None:
+def _require_keys(name: str, settings: Settings) -> None:
     """SettingsError if these keys cannot be bound to what has this id."""
-    from oi_tui.app.screens.key_check import check_keys  # every widget that has keys
+    from oi_tui.app.screens.key_sets import check_in_set  # every widget that has keys
 
-    for fault in check_keys(wished).faults:
+    for fault in check_in_set(settings.keys, settings.screen.keys).faults:
         if fault.startswith(f"{name}: "):
             raise SettingsError(f"keys.{fault}.", hint="Nothing was changed.")
 

@@ -5,7 +5,6 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from importlib import import_module
@@ -25,7 +24,7 @@ from textual.theme import BUILTIN_THEMES
 from textual.widgets import Input, TextArea
 
 from oi_tui.app.commands.mentions import find_mentions
-from oi_tui.app.commands.registry import bindings, rebound_hint
+from oi_tui.app.commands.registry import bindings
 from oi_tui.app.commands.typed import SlashLine, interpret
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
@@ -46,7 +45,6 @@ from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
 from oi_tui.app.terminal.screen_copy import FrameDifference, ScreenCopy
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.widgets.arming import Clock, NotesKeys
-from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.text_box import Completer
 
 
@@ -79,9 +77,7 @@ class OiTui(TypingOrder):
         asks = "auto" in (settings.screen.images, settings.screen.theme)
         super().__init__(driver_class=ProbingDriver if asks else GuardedDriver)
         self.images = settings.screen.images
-        self._wished_keys = settings.keys
-        self.keymap: Mapping[str, str] = {}
-        """The person's own keys, by the id of a binding: those without a fault."""
+        self._wished_keys, self._key_set = settings.keys, settings.screen.keys
         self.known = TerminalFacts()
         self._copy = ScreenCopy()
         look = settings.screen
@@ -138,15 +134,14 @@ class OiTui(TypingOrder):
             self.notify(self.themes.complaint, severity="warning")
 
         async def use_own_keys() -> None:
-            await asyncio.to_thread(import_module, "oi_tui.app.screens.key_check")
-            from oi_tui.app.screens.key_check import bind_keys  # it knows every widget that has keys
+            await asyncio.to_thread(import_module, "oi_tui.app.screens.key_control")
+            from oi_tui.app.screens.key_control import KeyControl, place_of_fault  # it knows every widget that has keys
 
-            self.keymap, faults = bind_keys(self, self._wished_keys)
-            composer = self.chat.query_one(Composer)
-            composer.hint = rebound_hint(composer.hint, self.keymap)
+            await self.chat.complete.wait()
+            faults = KeyControl(self, self.chat).use(self._wished_keys, self._key_set).faults
             if faults:
                 more = f" ({len(faults) - 1} more: oi-tui doctor)" if len(faults) > 1 else ""
-                self.notify(f"[keys] in the settings: {faults[0]}{more}", severity="warning", timeout=15)
+                self.notify(f"{place_of_fault(faults[0])}{more}", severity="warning", timeout=15)
 
         for remark in self._workplace.settings_remarks if self._workplace is not None else ():
             self.notify(remark, timeout=15)
@@ -158,7 +153,7 @@ class OiTui(TypingOrder):
 
             SettingsDesk(self, self._flags, self._workplace).begin()
 
-        if self._wished_keys:
+        if self._wished_keys or self._key_set != "default":
             self.run_worker(use_own_keys(), name="keys")
         self.run_worker(know_settings(), name="settings")
         if self._workplace is not None:
@@ -295,10 +290,13 @@ class OiTui(TypingOrder):
 
     def action_help(self) -> None:
         """The guide, from the keys of this place on."""
-        from oi_tui.app.screens.guide import GuideScreen  # it knows every widget that has keys
+        from oi_tui.app.screens.guide import GuideScreen  # seldom seen
+        from oi_tui.app.screens.key_help import keys_page  # it knows every widget that has keys
 
         if not isinstance(self.screen, GuideScreen):
-            self.push_screen(GuideScreen(self.screen, self.chat.palette, self.chat.desk.commander.commands.rows()))
+            self.push_screen(
+                GuideScreen(keys_page(self.screen, self.chat.desk.commander.commands.rows()), self.chat.palette)
+            )
 
     def action_use_theme(self, name: str = "") -> None:
         """Another theme; without a name, one of a list."""

@@ -90,7 +90,10 @@ for (nor hold) the engine's."""
 
 AFTER_THE_FIRST_FRAME = {
     "app/tui.py": {
-        *(f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "key_check", "palette_screen")),
+        *(
+            f"oi_tui.app.screens.{name}"
+            for name in ("confirm", "folder", "guide", "key_control", "key_help", "palette_screen")
+        ),
         "oi_tui.app.settings_desk",
     },
     "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")},
@@ -106,10 +109,10 @@ AFTER_THE_FIRST_FRAME = {
         *("oi_tui.app.engine.files.profile_files", "oi_tui.app.engine.files.settings_lines"),
     },
     "app/settings_desk.py": {"oi_tui.app.profile_desk", "oi_tui.app.screens.settings_screen"},
-    "app/own_settings.py": {"oi_tui.app.screens.key_check"},
+    "app/own_settings.py": {"oi_tui.app.screens.key_sets"},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
     "themes/loader.py": {"oi_tui.themes.theme_file"},
-    "widgets/text_box.py": {"oi_tui.widgets.completion"},
+    "widgets/text_box.py": {"oi_tui.widgets.completion", "oi_tui.widgets.text_edits"},
 }
 """Modules that import one of ours inside a function: what it brings with it would double the way to the first frame."""
 

@@ -36,14 +36,14 @@ _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "ta
 
 BY_NUMBER = "Press a number to approve, or esc. Enter never approves."
 UNSEEN = "Look at the end first: the end key shows it."
-_OF_ARMING = (BY_NUMBER, UNSEEN, TOO_EARLY, WRITTEN_ON)
-"""What is said no longer when the keys count again."""
+_OF_ARMING = (BY_NUMBER, UNSEEN, TOO_EARLY, WRITTEN_ON)  # said no longer when the keys count again
 
 
 class ApprovalPanel(Widget, can_focus=True):
     """Asks about one `DecisionRequested` and posts one `Decided`."""
 
     BINDINGS: ClassVar[list[BindingType]] = ANSWER_KEYS
+    DECIDES = True
 
     DEFAULT_CSS = """
     ApprovalPanel {

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,7 +18,7 @@ from textual.widgets.text_area import Location
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.paste_tokens import Paster, PasteTokens
-from oi_tui.widgets.text_box import TextBox
+from oi_tui.widgets.text_box import TextBox, editing_keys
 
 SHORT_HINT = 25
 """Characters of a hint at most, for which there is always room; the style sheet below has two more."""
@@ -36,6 +36,22 @@ def as_prompt(text: str) -> str:
     """The text so that it is no code to run: a sign that was not typed gets a space before it, also one that would
     only come to the front when what cannot be seen is taken out."""
     return f" {text}" if safe_text(text).startswith(SIGNS) else text
+
+
+_OTHERWISE = frozenset({"up", "down", "page_up", "page_down", "delete_right", "cut", "paste"})
+"""What keys do in another way here than in other texts."""
+
+
+class Modal(Protocol):
+    """Takes keys before they are typed."""
+
+    def take(self, event: Key) -> bool:
+        """Whether this key did something."""
+        ...
+
+    def begin(self) -> None:
+        """What was written was sent."""
+        ...
 
 
 class PromptArea(TextBox):
@@ -57,16 +73,17 @@ class PromptArea(TextBox):
             id="composer.newline",
             key_display="alt+enter, ctrl+j",
         ),
-        Binding("up", "up", "Line up; at the top, the queued prompt, then earlier ones", id="composer.up"),
-        Binding("down", "down", "Line down; at the bottom, later prompts", id="composer.down"),
+        Binding("up", "line(-1)", "Line up; at the top, the queued prompt, then earlier ones", id="composer.up"),
+        Binding("down", "line(1)", "Line down; at the bottom, later prompts", id="composer.down"),
         Binding("pageup", "screen.page(-1)", "The timeline, a page up", id="composer.page_up"),
         Binding("pagedown", "screen.page(1)", "The timeline, a page down", id="composer.page_down"),
-        Binding("ctrl+underscore", "undo", "Undo", id="composer.undo", key_display="ctrl+_"),
         Binding("ctrl+v,alt+v", "paste", "Paste what is in the clipboard, also a picture", id="composer.clipboard"),
         Binding("ctrl+o", "expand_paste", "Open the paste at the cursor", id="composer.paste"),
-        Binding("ctrl+x", "cut_or_drop", "Cut; from an empty prompt, drop the queued one", id="composer.drop"),
+        Binding("ctrl+x,super+x", "cut_or_drop", "Cut; from an empty prompt, drop the queued one", id="composer.drop"),
         Binding("ctrl+d", "delete_or_quit", "Quit from an empty prompt; else delete a character", id="composer.quit"),
         Binding("ctrl+f", "screen.part('find')", "Search in the session", id="composer.find"),
+        Binding("delete", "delete_right", "Delete the character at the cursor", id="composer.delete_right"),
+        *editing_keys("composer", without=_OTHERWISE),
     ]
 
     @dataclass
@@ -91,6 +108,8 @@ class PromptArea(TextBox):
         self.tokens = PasteTokens()
         self.paster: Paster | None = None
         """Who knows more of pastes than their text; None before all is there."""
+        self.modal: Modal | None = None
+        """Where the prompt has a normal mode: what takes keys in it."""
         self._history: list[str] = []
         self._position: int | None = None
         self._draft = ""
@@ -122,15 +141,19 @@ class PromptArea(TextBox):
     def add(self, text: str) -> None:
         """Text that was not typed, below what is there."""
         self.move_cursor(self.document.end)
-        self._insert_foreign(safe_text(f"\n{text}" if self.text else text), *self.selection)
+        self.insert_foreign(safe_text(f"\n{text}" if self.text else text), *self.selection)
 
     # -- events -----------------------------------------------------------------------------------------
 
     async def on_key(self, event: Key) -> None:
         """The list of completions first. Enter is no text here, and Tab leaves only an empty prompt."""
-        if self.completion.take_key(event) or event.key not in ("enter", "tab"):
+        if self.completion.take_key(event):
             return
-        if event.key == "enter":
+        if self.modal is not None and self.modal.take(event):
+            pass
+        elif event.key not in ("enter", "tab"):
+            return
+        elif event.key == "enter":
             self.action_submit()
         elif not self.text or not self.completion.request():
             return
@@ -141,15 +164,15 @@ class PromptArea(TextBox):
         """A large paste becomes a token; none makes code of the text."""
         token = self.tokens.shorten(text)
         start = min(self.selection)
-        self._insert_foreign(safe_text(token), *self.selection)
+        self.insert_foreign(safe_text(token), *self.selection)
         if self.paster and not self.text.startswith(SIGNS) and (mentioned := self.paster.mention(text)):
             self.history.checkpoint()  # undone, it is the path
-            self._insert_foreign(safe_text(mentioned), start, self.cursor_location)
+            self.insert_foreign(safe_text(mentioned), start, self.cursor_location)
             self.paster.tell_mention()
 
     def insert_picture(self, url: str, words: str) -> None:
         """A token for a picture, which goes along when the text is sent."""
-        self._insert_foreign(f"{self.tokens.keep_picture(url, words)} ", *self.selection)
+        self.insert_foreign(f"{self.tokens.keep_picture(url, words)} ", *self.selection)
 
     # -- actions -----------------------------------------------------------------------------------------
 
@@ -176,6 +199,8 @@ class PromptArea(TextBox):
             self._history.append(self.text)
         self._position = None
         self.load_text("")
+        if self.modal is not None:
+            self.modal.begin()
 
     async def action_delete_or_quit(self) -> None:
         """As in a shell: the end of the input, or the character behind the cursor."""
@@ -194,31 +219,23 @@ class PromptArea(TextBox):
     def action_newline(self) -> None:
         self.replace("\n", *self.selection, maintain_selection_offset=False)
 
-    def action_up(self) -> None:
-        """Up within the text, to the last prompt that waits, or to an earlier one."""
-        if self.queued and not self.text:
+    def action_line(self, step: int) -> None:
+        """A line up or down within the text; beyond its ends, to the last prompt that waits, to an earlier prompt, to a
+        later one, or back to the draft."""
+        if step < 0 and self.queued and not self.text:
             self.post_message(self.Withdrawn(self.queued[-1], drop=False))
-            return
-        if not self.navigator.is_first_wrapped_line(self.cursor_location):
+        elif step < 0 and not self.navigator.is_first_wrapped_line(self.cursor_location):
             self.action_cursor_up()
-            return
-        position = len(self._history) if self._position is None else self._position
-        if position == 0:
-            if not (self._history or self.text):
-                self.run_worker(self.run_action("screen.switch_focus"))  # the examples of an empty session
-            return
-        if self._position is None:
-            self._draft = self.text
-        self._recall(position - 1)
-
-    def action_down(self) -> None:
-        """Down within the text, or to a later prompt, or back to the draft."""
-        if not self.navigator.is_last_wrapped_line(self.cursor_location):
+        elif step > 0 and not self.navigator.is_last_wrapped_line(self.cursor_location):
             self.action_cursor_down()
-            return
-        if self._position is None:
-            return
-        self._recall(self._position + 1)
+        elif step > 0 and self._position is not None:
+            self._recall(self._position + 1)
+        elif step < 0 and self._position != 0:
+            if self._history:
+                self._draft = self.text if self._position is None else self._draft
+                self._recall((len(self._history) if self._position is None else self._position) - 1)
+            elif not self.text:
+                self.run_worker(self.run_action("screen.switch_focus"))  # the examples of an empty session
 
     def action_expand_paste(self) -> None:
         """The token under the cursor, else the last one, becomes its text."""
@@ -229,9 +246,9 @@ class PromptArea(TextBox):
             return
         here = [place for place in found if place[0] == row and place[1] <= column <= place[2]]
         line, start, end, text = (here or found)[-1]
-        self._insert_foreign(safe_text(text), (line, start), (line, end))
+        self.insert_foreign(safe_text(text), (line, start), (line, end))
 
-    def _insert_foreign(self, text: str, start: Location, end: Location) -> None:
+    def insert_foreign(self, text: str, start: Location, end: Location) -> None:
         """Text that was not typed cannot turn the prompt into code."""
         first = min(start, end) == (0, 0)
         self.replace(as_prompt(text) if first else text, start, end, maintain_selection_offset=False)
@@ -278,6 +295,9 @@ class Composer(Widget):
     """Of each, whether the model reads it at the next step; set before `queued`."""
 
     hint: reactive[str] = reactive("ctrl+p commands · F1 help")
+
+    mode: reactive[str] = reactive("")
+    """The mode of Vim's keys, where they are used."""
 
     def __init__(self, *, id: str | None = None) -> None:
         # Focused from the start: a rule for `:focus-within` would style the whole composer a second time.
@@ -344,6 +364,10 @@ class Composer(Widget):
     @on(DescendantBlur)
     def _follow_focus(self) -> None:
         self.set_class(self.area.has_focus, "-active")
+
+    def watch_mode(self, mode: str) -> None:
+        if self.is_mounted:
+            self.query_one("#composer-mark", Words).update(mode[:1].upper() if mode not in ("", "insert") else "›")
 
     def watch_hint(self, hint: str) -> None:
         if self.is_mounted:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import ClassVar
 
 from rich.style import Style
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.events import Key
 from textual.message import Message
 from textual.widgets.text_area import TextAreaTheme
@@ -15,7 +15,7 @@ from textual.widgets.text_area import TextAreaTheme
 from oi_tui.app.engine.text.safe import Editable, editable_text, without_hidden
 from oi_tui.themes.palette import Palette, rich_palette
 from oi_tui.widgets.keyrow import Hint, KeyLabel, key_labels
-from oi_tui.widgets.text_box import TextBox
+from oi_tui.widgets.text_box import TextBox, editing_keys
 from oi_tui.widgets.timeline.source_view import gutter_width
 
 _LANGUAGES = {"python": "python", "shell": "bash", "javascript": "javascript", "rust": "rust"}
@@ -79,8 +79,8 @@ class SourceEditor(TextBox):
             id="editor.finish",
             label="done",
         ),
-        Binding("ctrl+underscore", "undo", "Undo", id="editor.undo", key_display="ctrl+_"),
         Hint("escape", "give_up", "Discard the changes", id="editor.cancel", label="back"),
+        *editing_keys("editor"),
     ]
 
     DEFAULT_CSS = """

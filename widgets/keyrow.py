@@ -14,6 +14,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from oi_tui.widgets.lettering import lettering
+from oi_tui.widgets.text_box import UNBOUND
 
 _GAP = 3
 
@@ -28,6 +29,8 @@ class KeyLabel(NamedTuple):
     owner: Widget | None = None
     action: str = ""
     """What a click does, as an action of `owner`; where there is none, the key is pressed and not clicked."""
+    hint: "Hint | None" = None
+    """What it was made of, and is made of again when keys change; a `key` of "" is not shown."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,6 @@ class Hint(Binding):
 
 
 NO_KEYS: Mapping[str, str] = {}
-
-UNBOUND = "none"
-"""A key that no terminal sends."""
 
 
 def keymap_of(node: DOMNode) -> Mapping[str, str]:
@@ -77,14 +77,19 @@ def key_labels(
     keymap = keymap_of(owner)
     for hint in owner.BINDINGS:
         if isinstance(hint, Hint):
-            first = hint.key.split(",")[0]
-            key = hint.key_display or _SHOWN.get(first, first)
+            key = hint.key_display or _SHOWN.get(hint.key.split(",")[0], hint.key.split(",")[0])
             label = hint.label or hint.description
             label, short = (words or {}).get(key, (label, hint.short or label))
-            chosen = keys_of(hint, keymap).split(",")[0]
-            shown = _SHOWN.get(chosen, chosen) if hint.id in keymap else key
-            labels[key] = KeyLabel(shown, label, short, key not in off, owner, hint.action)
-    return tuple(labels[key] for key in keys or labels if labels[key].key)
+            labels[key] = KeyLabel(shown_key(hint, keymap), label, short, key not in off, owner, hint.action, hint)
+    return tuple(labels[key] for key in keys or labels)
+
+
+def shown_key(binding: Binding, keymap: Mapping[str, str]) -> str:
+    """The first key of a binding as a row shows it; "" without one."""
+    if binding.id not in keymap and binding.key_display:
+        return binding.key_display
+    chosen = keys_of(binding, keymap).split(",")[0]
+    return " ".join(_SHOWN.get(key, key) for key in chosen.split())
 
 
 class KeyRow(Widget, can_focus=False):
@@ -104,12 +109,25 @@ class KeyRow(Widget, can_focus=False):
 
     labels: reactive[tuple[KeyLabel, ...]] = reactive((), layout=True)
 
+    waiting: reactive[str] = reactive("", layout=True)
+    """The beginning of a sequence of keys."""
+
+    def renew(self) -> None:
+        """The person's keys are others now."""
+        keymap = keymap_of(self)
+        self.labels = tuple(
+            label._replace(key=shown_key(label.hint, keymap)) if label.hint is not None else label
+            for label in self.labels
+        )
+
     def rows(self, width: int) -> list[list[tuple[KeyLabel, str]]]:
         """Labels with their wording, row by row; short words where that spares a row."""
-        long_rows = _lay_out([(label, label.label) for label in self.labels], width)
+        waiting = (KeyLabel(self.waiting, "", ""),) if self.waiting else ()
+        shown = [label for label in (*waiting, *self.labels) if label.key]
+        long_rows = _lay_out([(label, label.label) for label in shown], width)
         if len(long_rows) == 1:
             return long_rows
-        return _lay_out([(label, label.short) for label in self.labels], width)
+        return _lay_out([(label, label.short) for label in shown], width)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """One row for each line of labels."""

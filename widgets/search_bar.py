@@ -1,11 +1,13 @@
 """The line in which one says what to look for in the timeline."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.events import DescendantBlur, DescendantFocus, Key
+from textual.events import DescendantBlur, DescendantFocus
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -17,6 +19,8 @@ from oi_tui.widgets.lettering import Words
 
 class SearchBar(Widget):
     """A slash, the query, and the number of matches. Enter goes to the next match, Escape ends the search."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "End the search", id="search.close")]
 
     DEFAULT_CSS = """
     SearchBar {
@@ -79,11 +83,9 @@ class SearchBar(Widget):
             shown = f"{self.matches} · {keys}" if self.matches and self.size.width > 60 else self.matches
             self.query_one("#search-count", Words).update(shown)
 
-    def on_key(self, event: Key) -> None:
-        """Escape ends the search, wherever the focus of the bar is."""
-        if event.key == "escape":
-            event.stop()
-            self.post_message(self.Left())
+    def action_leave(self) -> None:
+        """End the search, wherever the focus of the bar is."""
+        self.post_message(self.Left())
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Mark while it is typed."""

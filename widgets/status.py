@@ -125,6 +125,9 @@ class StatusBar(Widget, can_focus=False):
     items: reactive[tuple[str, ...]] = reactive(())
     """Words of plugins."""
 
+    keys: reactive[str] = reactive("")
+    """The mode of the prompt, and keys that wait for the next one."""
+
     def __init__(self, *, clock: Clock = time.monotonic, id: str | None = None) -> None:
         super().__init__(id=id)
         self._clock = clock
@@ -148,7 +151,8 @@ class StatusBar(Widget, can_focus=False):
 
     def render(self) -> Content:
         """The parts that fit, some left, some right."""
-        parts = status_parts(self.status, self._clock())
+        parts = [StatusPart(self.keys, 0, style="$accent")] if self.keys else []
+        parts += status_parts(self.status, self._clock())
         parts += [StatusPart(item, _ITEMS, right=True) for item in self.items]
         return fit_parts(parts, self.content_size.width)
 

@@ -3,19 +3,76 @@
 `PromptArea` and `SourceEditor` are one of these. What a paste may contain, and when Tab completes, is theirs to say.
 """
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from textual import on
+from textual.binding import Binding, BindingType
 from textual.events import Blur, Key, MouseDown, Paste
 from textual.widget import Widget
 from textual.widgets import TextArea
-from textual.widgets.text_area import Edit, EditResult, Location
+from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 if TYPE_CHECKING:  # loaded with what completes: nothing is offered before
     from oi_tui.widgets.completion import CompletionList, CompletionOffer
+    from oi_tui.widgets.text_edits import TextEdit
 
 _EDITS = frozenset({"backspace", "delete", "shift+backspace"})
 """Keys that change the text and are no letters: the list follows the text."""
+
+
+UNBOUND = "none"
+"""A key that no terminal sends: what is bound to it has none."""
+
+_EDITING = (
+    ("up", "up", "cursor_up", "Line up"),
+    ("down", "down", "cursor_down", "Line down"),
+    ("left", "left", "cursor_left", "Character left"),
+    ("right", "right", "cursor_right", "Character right"),
+    ("word_left", "ctrl+left", "cursor_word_left", "Word left"),
+    ("word_right", "ctrl+right", "cursor_word_right", "Word right"),
+    ("line_start", "home,ctrl+a", "cursor_line_start", "Start of the line"),
+    ("line_end", "end,ctrl+e", "cursor_line_end", "End of the line"),
+    ("text_start", "ctrl+home", "edit_text('text_start')", "Start of the text"),
+    ("text_end", "ctrl+end", "edit_text('text_end')", "End of the text"),
+    ("page_up", "pageup", "cursor_page_up", "Page up"),
+    ("page_down", "pagedown", "cursor_page_down", "Page down"),
+    ("select_up", "shift+up", "cursor_up(True)", "Select to the line above"),
+    ("select_down", "shift+down", "cursor_down(True)", "Select to the line below"),
+    ("select_left", "shift+left", "cursor_left(True)", "Select to the left"),
+    ("select_right", "shift+right", "cursor_right(True)", "Select to the right"),
+    ("select_word_left", "ctrl+shift+left", "cursor_word_left(True)", "Select a word to the left"),
+    ("select_word_right", "ctrl+shift+right", "cursor_word_right(True)", "Select a word to the right"),
+    ("select_line_start", "shift+home", "cursor_line_start(True)", "Select to the start of the line"),
+    ("select_line_end", "shift+end", "cursor_line_end(True)", "Select to the end of the line"),
+    ("select_line", "f6", "select_line", "Select the line"),
+    ("select_all", "f7", "select_all", "Select all"),
+    ("mark", UNBOUND, "edit_text('mark')", "Set the mark: what moves the cursor selects from here"),
+    ("delete_left", "backspace", "delete_left", "Delete the character before the cursor"),
+    ("delete_right", "delete,ctrl+d", "delete_right", "Delete the character at the cursor"),
+    ("delete_word_left", "ctrl+w,ctrl+backspace,alt+backspace", "delete_word_left", "Delete the word to the left"),
+    ("delete_word_right", "alt+delete", "delete_word_right", "Delete the word to the right"),
+    ("delete_line_start", "ctrl+u,super+backspace", "delete_to_start_of_line", "Delete to the start of the line"),
+    ("delete_line_end", "ctrl+k", "delete_to_end_of_line_or_delete_line", "Delete to the end of the line"),
+    ("delete_line", "ctrl+shift+k", "delete_line", "Delete the line"),
+    ("kill_line", UNBOUND, "edit_text('kill_line')", "Cut to the end of the line"),
+    ("swap", UNBOUND, "edit_text('swap')", "Swap the characters around the cursor"),
+    ("cut", "ctrl+x,super+x", "cut", "Cut"),
+    ("copy", "super+c", "copy", "Copy"),
+    ("paste", "ctrl+v", "paste", "Paste"),
+    ("insert_copied", UNBOUND, "edit_text('insert_copied')", "Insert what was cut or copied here"),
+    ("undo", "ctrl+underscore,super+z", "undo", "Undo"),
+    ("redo", "ctrl+y,super+y", "redo", "Redo"),
+)  # fmt: skip
+"""The name of each thing that keys do to a text, its keys, the action, and what it does."""
+
+
+def editing_keys(place: str, *, without: frozenset[str] = frozenset()) -> list[BindingType]:
+    """The keys of a text in this place, but for those that do something else there."""
+    return [
+        Binding(keys, action, help, id=f"{place}.{name}")
+        for name, keys, action, help in _EDITING
+        if name not in without
+    ]
 
 
 class Completer(Protocol):
@@ -132,10 +189,12 @@ class WordCompletion:
         return False
 
 
-class TextBox(TextArea):
+class TextBox(TextArea, inherit_bindings=False):
     """A `TextArea` whose pastes come to `insert_paste`, each line ended by a line feed."""
 
     def __init__(self, **options: Any) -> None:
+        self.marked = False
+        """Whether what moves the cursor selects."""
         super().__init__(**options)
         self.completion = WordCompletion(self)
 
@@ -168,14 +227,40 @@ class TextBox(TextArea):
         """Replace the selection with text that was not typed."""
         self.replace(text, *self.selection, maintain_selection_offset=False)
 
+    def move_cursor(
+        self,
+        location: Location,
+        select: bool = False,
+        center: bool = False,
+        record_width: bool = True,
+    ) -> None:
+        """Move it; with the mark set, select on the way."""
+        super().move_cursor(location, select or self.marked, center, record_width)
+
+    def action_edit_text(self, what: "TextEdit | Literal['mark', 'insert_copied']") -> None:
+        """What keys do that Textual's texts do not know. A mark is set, or is no more; what was copied in the program
+        is inserted, whatever the desktop's clipboard holds."""
+        if what == "mark":
+            self.marked = not self.marked
+            self.selection = Selection.cursor(self.selection.end)
+        elif what == "insert_copied":
+            self.insert_paste(_with_line_feeds(self.app.clipboard))
+            self.completion.close()
+        else:
+            from oi_tui.widgets.text_edits import do_edit  # seldom used
+
+            do_edit(self, what)
+
     def edit(self, edit: Edit) -> EditResult:
         """Change the text, and let the list follow it."""
+        self.marked = False
         result = super().edit(edit)
         self.completion.follow()
         return result
 
     def load_text(self, text: str) -> None:
         """Another text: the open list was for the one before."""
+        self.marked = False
         super().load_text(text)
         self.completion.allow()
         self.completion.close()

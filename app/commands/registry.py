@@ -364,12 +364,11 @@ _FIRST = frozenset({"quit", "stop", "suspend", "palette"})
 
 
 def bindings(*, of_the_app: bool) -> list[BindingType]:
-    """Textual's bindings of the rows that have a key."""
-    return [
-        Binding(row.key, row.action, row.title, show=False, id=row.id, priority=row.id in _FIRST)
-        for row in COMMANDS
-        if row.key and (row.id in OF_THE_APP) == of_the_app
-    ]
+    """Textual's bindings of the rows; those without a key can get one."""
+    rows = [row for row in COMMANDS if (row.id in OF_THE_APP) == of_the_app]
+    acts = [row.action if row.key else f"app.palette('{row.id}', True)" for row in rows]
+    made = zip(rows, acts, strict=True)
+    return [Binding(row.key or UNBOUND, act, row.title, id=row.id, priority=row.id in _FIRST) for row, act in made]
 
 
 def own_keys(row: Command, keymap: Mapping[str, str]) -> str:

@@ -126,6 +126,7 @@ class BrowserAskScreen(ModalScreen[LinkChoice | None]):
     """Dismissed with what to do with the link, None for nothing."""
 
     CSS_PATH = "browser_ask.tcss"
+    DECIDES = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("y", "open", "open"),
         Hint("c", "dismiss('copy')", "copy it", short="copy"),

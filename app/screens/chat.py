@@ -165,7 +165,7 @@ class ChatScreen(Screen[None]):
         bottom = self.query_one(Bottom)
         await bottom.add(parts.approval, parts.question, parts.trouble, parts.enter, parts.recall, self.typing_pause)
         self._parts = parts
-        self.watch(parts.timeline, "cursor", self._show_hint, init=False)
+        self.watch(parts.timeline, "cursor", self.show_keys, init=False)
         if isinstance(self.app, CompletesCode):
             self.app.code_completer = parts.names
         self.set_graphics(self.graphics)  # the terminal may have answered meanwhile
@@ -233,11 +233,11 @@ class ChatScreen(Screen[None]):
         self.query_one(Welcome).tell_situation(asks=not runs_unasked(status), model=status.model if folder else None)
         self.desk.offer_tour(status.model)
         self._queued = queued
-        self._show_hint()
+        self.show_keys()
 
     @on(DescendantFocus)
     @on(TextArea.Changed)
-    def _show_hint(self) -> None:
+    def show_keys(self) -> None:
         """The hint tells of the keys that work now."""
         hint = "ctrl+p commands · F1 help"
         if self._parts is not None and self._parts.timeline.has_focus:

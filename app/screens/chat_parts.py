@@ -102,6 +102,8 @@ class Parts:
                 self.recall.search()
             case ["find"]:
                 self.pane.on_timeline_search_wanted()
+            case ["match", step]:
+                self.pane.timeline.action_find(int(step))
             case ["plugins"]:
                 self.plugins.show_all()
             case ["panel"]:

@@ -15,6 +15,7 @@ class ConfirmScreen(ModalScreen[bool]):
     """Dismissed with whether the person said yes."""
 
     CSS_PATH = "confirm.tcss"
+    DECIDES = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("y", "dismiss(True)", "yes"),
         Hint("n,escape", "dismiss(False)", "no"),

@@ -33,10 +33,12 @@ class ContextScreen(ModalScreen[str | None]):
 
     CSS_PATH = "context_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("p", "mark('pinned')", "Pin: it is sent however full the context is", label="pin"),
-        Hint("x", "mark('left out')", "Leave it out of what the model is sent", label="leave out"),
-        Hint("enter", "go", "Go to the block", label="go to it", priority=True),
-        Hint("escape,q", "dismiss(None)", "Back", label="back"),
+        Hint("p", "mark('pinned')", "Pin: it is sent however full the context is", id="context.pin", label="pin"),
+        Hint(
+            "x", "mark('left out')", "Leave it out of what the model is sent", id="context.leave_out", label="leave out"
+        ),
+        Hint("enter", "go", "Go to the block", id="context.go", label="go to it", priority=True),
+        Hint("escape,q", "dismiss(None)", "Back", id="context.back", label="back"),
     ]
 
     def __init__(self, found: ContextUse, send: Callable[[AnyVerb], None]) -> None:

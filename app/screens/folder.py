@@ -44,7 +44,10 @@ FolderChecker = Callable[[Path, SandboxSection], FolderCheck]
 class Choices(Options):
     """The list, in which a first click only marks."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("j", "cursor_down", "Down"), Binding("k", "cursor_up", "Up")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "Down", id="folder.down"),
+        Binding("k", "cursor_up", "Up", id="folder.up"),
+    ]
 
     def action_cursor_up(self) -> None:
         """Not from the first around to the last, which is the gravest."""
@@ -73,13 +76,21 @@ class FolderScreen(Screen[FolderChoice | None]):
     """Dismissed with the choice, which is stored by then, or None: nothing was chosen."""
 
     CSS_PATH = "folder.tcss"
+    DECIDES = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "mark('trust')", "Trust"),
-        Binding("o", "mark('look')", "Only look"),
-        Binding("w", "mark('open')", "No sandbox"),
-        Hint("escape,q,b", "dismiss(None)", "back"),
-        Hint("pagedown,space", "scroll_findings(1)", "more of what was found", short="more", priority=True),
-        Binding("pageup", "scroll_findings(-1)", "Back in what was found", priority=True),
+        Binding("t", "mark('trust')", "Trust", id="folder.trust"),
+        Binding("o", "mark('look')", "Only look", id="folder.look"),
+        Binding("w", "mark('open')", "No sandbox", id="folder.open"),
+        Hint("escape,q,b", "dismiss(None)", "back", id="folder.back"),
+        Hint(
+            "pagedown,space",
+            "scroll_findings(1)",
+            "more of what was found",
+            id="folder.page_down",
+            short="more",
+            priority=True,
+        ),
+        Binding("pageup", "scroll_findings(-1)", "Back in what was found", id="folder.page_up", priority=True),
     ]
 
     def __init__(

@@ -1,22 +1,19 @@
 """The guide on the screen: first the keys of the place that it was opened from, then its pages, one under the other."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 
-from oi_tui.app.commands.registry import Command
 from oi_tui.app.engine.core.blocks import ProseBlock
 from oi_tui.app.guide.pages import guide_pages
-from oi_tui.app.screens.key_help import HelpSection, keys_of_place, own_commands, usual_tasks
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels, keymap_of
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -32,25 +29,22 @@ class GuideScreen(ModalScreen[None]):
 
     CSS_PATH = "guide.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("tab", "topic(1)", "Next topic", priority=True, label="next topic", short="topic"),
-        Binding("shift+tab", "topic(-1)", "Previous topic", priority=True),
-        Hint("enter", "find", "Next match", priority=True, label="next match", short="match"),
-        Hint("escape,f1", "step_back", "End the search, or leave", priority=True, label="back"),
-        Binding("up", "go('row', -1)", "A row up", priority=True),
-        Binding("down", "go('row', 1)", "A row down", priority=True),
-        Binding("pageup", "go('page', -1)", "A page up", priority=True),
-        Binding("pagedown", "go('page', 1)", "A page down", priority=True),
-        Binding("ctrl+home", "go('start')", "Start", priority=True),
-        Binding("ctrl+end", "go('end')", "End", priority=True),
+        Hint("tab", "topic(1)", "Next topic", id="guide.next_topic", priority=True, label="next topic", short="topic"),
+        Binding("shift+tab", "topic(-1)", "Previous topic", id="guide.topic_before", priority=True),
+        Hint("enter", "find", "Next match", id="guide.next_match", priority=True, label="next match", short="match"),
+        Hint("escape,f1", "step_back", "End the search, or leave", id="guide.back", priority=True, label="back"),
+        Binding("up", "go('row', -1)", "A row up", id="guide.up", priority=True),
+        Binding("down", "go('row', 1)", "A row down", id="guide.down", priority=True),
+        Binding("pageup", "go('page', -1)", "A page up", id="guide.page_up", priority=True),
+        Binding("pagedown", "go('page', 1)", "A page down", id="guide.page_down", priority=True),
+        Binding("ctrl+home", "go('start')", "Start", id="guide.start", priority=True),
+        Binding("ctrl+end", "go('end')", "End", id="guide.end", priority=True),
     ]
 
-    def __init__(self, place: Screen[Any], palette: Palette, commands: Iterable[Command] = ()) -> None:
-        """The keys of `place`, in its current state, come first; of the `commands`, those that others added."""
+    def __init__(self, keys: str, palette: Palette) -> None:
+        """`keys` is the first page, those of the place that one comes from."""
         super().__init__()
-        first = (*keys_of_place(place), *own_commands(commands))
-        self._texts = {HERE: _keys_page(first, usual_tasks(keymap_of(place)))} | {
-            page.topic: page.text for page in guide_pages()
-        }
+        self._texts = {HERE: keys} | {page.topic: page.text for page in guide_pages()}
         self._shown = list(self._texts)
         """Topics in the list: all, or those with what is looked for."""
         self._jumped = True
@@ -162,16 +156,3 @@ class GuideScreen(ModalScreen[None]):
         topics.highlighted = self._shown.index(topic) if topic in self._shown else None
         title = f"Guide · {topic}" if self.has_class("-narrow") else "Guide"
         self.query_one("#guide-title", Words).update(title)
-
-
-def _keys_page(here: Sequence[HelpSection], usual: HelpSection) -> str:
-    """Markdown: the keys of the place, then what everybody does."""
-    return "\n".join(["# Keys here\n", *map(_table, (*here, usual)), "`tab` goes to the other topics.\n"])
-
-
-def _table(section: HelpSection) -> str:
-    lines = [f"| {section.title} | |", "|---|---|"]
-    for keys, slash, text, _ in section.rows:
-        names = ", ".join(f"`{name}`" for name in (*keys.split(", "), slash) if name)
-        lines.append(f"| {names.replace('|', chr(92) + '|')} | {text.replace('|', chr(92) + '|')} |")
-    return "\n".join(lines) + "\n"

@@ -29,9 +29,9 @@ class HistoryScreen(PickScreen[str | None]):
     """Dismissed with the text of an earlier prompt, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("escape", "dismiss(None)", "back"),
-        Binding("ctrl+r", "move(1)", "Older", priority=True),
-        Hint("enter", "take", "into the prompt", short="take", priority=True),
+        Hint("escape", "dismiss(None)", "back", id="pick.back"),
+        Binding("ctrl+r", "move(1)", "Older", id="recall.older", priority=True),
+        Hint("enter", "take", "into the prompt", id="pick.take", short="take", priority=True),
     ]
     TITLE = "Earlier prompts"
 

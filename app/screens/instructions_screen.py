@@ -44,7 +44,14 @@ class InstructionsScreen(ViewerScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *ViewerScreen.BINDINGS,
-        Hint("r", "reset", "Use your instructions from the settings again", show=False, label="as in settings"),
+        Hint(
+            "r",
+            "reset",
+            "Use your instructions from the settings again",
+            id="instructions.reset",
+            show=False,
+            label="as in settings",
+        ),
     ]
 
     def __init__(
@@ -138,7 +145,7 @@ class InstructionsEditor(ModalScreen[str | None]):
 
     CSS_PATH = "instructions_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("ctrl+g", "external", "Write them in $EDITOR", priority=True, label="$EDITOR"),
+        Hint("ctrl+g", "external", "Write them in $EDITOR", id="instructions.external", priority=True, label="$EDITOR"),
     ]
 
     def __init__(self, text: str, palette: Palette, variables: Mapping[str, TemplateValue], command: str) -> None:

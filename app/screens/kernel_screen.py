@@ -52,10 +52,12 @@ class KernelScreen(PickScreen[KernelWish | None]):
     """Dismissed with the choice, or None for no change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("enter", "take", "choose", priority=True),
-        Hint("tab", "look_inside", "what is on this server", short="look inside", priority=True),
-        Binding("right", "look_right", "What is on this server", priority=True),
-        Hint("escape", "dismiss(None)", "keep"),
+        Hint("enter", "take", "choose", id="pick.take", priority=True),
+        Hint(
+            "tab", "look_inside", "what is on this server", id="kernels.look_inside", short="look inside", priority=True
+        ),
+        Binding("right", "look_right", "What is on this server", id="kernels.look_right", priority=True),
+        Hint("escape", "dismiss(None)", "keep", id="pick.back"),
     ]
     TITLE = "What should Python code run in?"
 

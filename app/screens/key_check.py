@@ -1,24 +1,19 @@
 """The person's own keys (`[keys]` of the settings): which can be bound, and what is wrong with the others.
 
-A decision is never made by a key that also sends, types or moves: no Enter, no Space, no Tab.
+A decision is never made by a key that also sends, types or moves, nor by a sequence: no Enter, no Space, no Tab.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
-from textual.app import App
-from textual.binding import Binding
-from textual.dom import DOMNode
 from textual.keys import Keys, _character_to_key, key_to_character
 
-from oi_tui.app.commands.registry import COMMANDS
-from oi_tui.app.screens.key_help import KEY_PLACES
-from oi_tui.app.screens.run_again import RunAgainScreen
-from oi_tui.widgets.keyrow import UNBOUND
+from oi_tui.app.screens.key_places import CHAT, EVERYWHERE, BoundKeys, declared_keys, keys_in
+from oi_tui.widgets.text_box import UNBOUND
 
-_EVERYWHERE = "everywhere"
-_DECISIONS = ("approval.", "again.")
+_DECISIONS = ("approval.", "again.", "rebuild.", "folder.")
 _FIXED = {
     **dict.fromkeys((f"approval.scope_{number}" for number in (1, 2, 3)), "its key is the number of the choice"),
     "composer.send": "enter always sends",
@@ -26,6 +21,11 @@ _FIXED = {
 """What keeps its keys, and why."""
 _MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 _NEVER_DECIDE = frozenset({"enter", "space", "tab", "backspace", "delete", "ctrl+m", "ctrl+j", "ctrl+i", "ctrl+h"})
+_NEVER_FIRST = _NEVER_DECIDE | {"escape"}
+"""Keys that no sequence begins with: they work at once."""
+
+MOST_OF_SEQUENCE = 4
+"""Keys of a sequence."""
 
 
 class CheckedKeys(NamedTuple):
@@ -34,73 +34,77 @@ class CheckedKeys(NamedTuple):
     keymap: dict[str, str]
     """By the id of a binding, in Textual's names, with commas between them; `none` unbinds."""
     faults: tuple[str, ...]
-    """One line each, for the person; what is named there keeps its declared keys."""
+    """One line each, for the person; what is named there keeps its other keys."""
 
 
-class _Bound(NamedTuple):
-    """A binding where it works."""
-
-    id: str
-    keys: frozenset[str]
-    place: str
-    help: str
-
-
-def check_keys(wished: Mapping[str, str]) -> CheckedKeys:
-    """Judge each by itself, then against all others; what has a fault does not count for the next one."""
-    bound = list(_all_bindings())
+def check_keys(wished: Mapping[str, str], base: Mapping[str, str] | None = None) -> CheckedKeys:
+    """Judge each by itself, then against all others; what has a fault does not count for the next one. `base` are keys
+    of a set: they apply where nothing else is wished for."""
+    under = base or {}
+    declared = list(declared_keys())
     keymap: dict[str, str] = {}
     faults: list[str] = []
     for name, keys in wished.items():
-        own = [one for one in bound if one.id == name]
-        spelled, fault = _judge(name, keys, own, bound)
+        spelled, fault = judge_keys(name, keys, declared)
         if fault:
             faults.append(f"{name}: {fault}")
         else:
             keymap[name] = spelled
-    while clashes := dict(_clashes(keymap, bound)):
+    before = _with_keys(declared, under)
+    while clashes := dict(_clashes(before, _with_keys(before, keymap))):
         faults += [f"{name}: {clash}" for name, clash in clashes.items()]
         keymap = {name: keys for name, keys in keymap.items() if name not in clashes}
-    return CheckedKeys(keymap, tuple(faults))
+    return CheckedKeys({**under, **keymap}, tuple(faults))
 
 
-def bind_keys(app: App[Any], wished: Mapping[str, str]) -> CheckedKeys:
-    """Bind what can be; a command without a key of its own gets its first one."""
-    checked = check_keys(wished)
-    keyless = {row.id for row in COMMANDS if not row.key}
-    app.set_keymap({name: keys for name, keys in checked.keymap.items() if name not in keyless})
-    for name in keyless & checked.keymap.keys():
-        if (keys := checked.keymap[name]) != UNBOUND:
-            app.bind(keys, f"app.palette('{name}', True)", show=False)
-    return checked
-
-
-def _judge(name: str, keys: str, own: list[_Bound], bound: list[_Bound]) -> tuple[str, str]:
-    """The keys as Textual spells them, and what is wrong with them."""
+def judge_keys(name: str, keys: str, declared: Iterable[BoundKeys]) -> tuple[str, str]:
+    """The keys as Textual spells them, and what is wrong with them by themselves."""
+    own = [one for one in declared if one.id == name]
     if not own:
-        close = get_close_matches(name, {one.id for one in bound if one.id}, n=1)
+        close = get_close_matches(name, {one.id for one in declared if one.id}, n=1)
         return "", f"there is no such command{f', did you mean {close[0]}?' if close else ''}"
     if name in _FIXED:
         return "", _FIXED[name]
-    if keys.strip().lower() in (UNBOUND, ""):
-        return UNBOUND, ""
     spelled: list[str] = []
-    for one in keys.split(","):
-        key = _spell(one.strip())
-        if not key:
-            what = "sequences of keys cannot be bound" if " " in one.strip() else f"there is no key {one.strip()!r}"
-            return "", what
-        declared = any(key in one.keys for one in own)
-        if name.startswith(_DECISIONS):
-            if not declared and (key in _NEVER_DECIDE or key.rpartition("+")[2] in _NEVER_DECIDE):
-                return "", f"{key} cannot answer a question about code"
-        elif not declared and key_to_character(key) is not None:
-            return "", f"{key} is typed into the prompt: use ctrl, alt or a function key"
+    for one in [] if keys.strip().lower() in (UNBOUND, "") else keys.split(","):
+        parts = [spell_key(part) for part in one.split() or [one.strip()]]
+        if "" in parts:
+            return "", f"there is no key {one.split()[parts.index('')] if one.split() else one.strip()!r}"
+        if fault := _fault(name, parts, own):
+            return "", fault
+        key = " ".join(parts)
+        if key not in spelled and (pair := _overlap([key], spelled)):
+            return "", f"{pair[0]} cannot be told from {pair[1]}"
         spelled.append(key)
-    return ",".join(dict.fromkeys(spelled)), ""
+    if _is_way_out(name) and any("escape" in one.keys for one in own):
+        spelled.append("escape")  # whoever is lost presses it
+    return ",".join(dict.fromkeys(spelled)) or UNBOUND, ""
 
 
-def _spell(key: str) -> str:
+def _fault(name: str, parts: list[str], own: list[BoundKeys]) -> str:
+    """Why these keys, one or a sequence, cannot do this; "" if they can."""
+    first, key = parts[0], " ".join(parts)
+    if any(key in one.keys for one in own):
+        return ""
+    if name.startswith(_DECISIONS):
+        if len(parts) > 1:
+            return "a sequence of keys cannot answer a question about code"
+        if key in _NEVER_DECIDE or key.rpartition("+")[2] in _NEVER_DECIDE:
+            return f"{key} cannot answer a question about code"
+    if len(parts) > 1 and first in _NEVER_FIRST:
+        return f"no sequence can begin with {first}: it works at once"
+    if len(parts) > MOST_OF_SEQUENCE:
+        return f"a sequence has at most {MOST_OF_SEQUENCE} keys"
+    if not all(one.takes_letters for one in own) and key_to_character(first) is not None:
+        return f"{first} is typed into the text: use ctrl, alt or a function key"
+    return ""
+
+
+def _is_way_out(name: str) -> bool:
+    return name.endswith((".back", ".close", ".cancel"))
+
+
+def spell_key(key: str) -> str:
     """Textual's name of a key; "" if there is no such key."""
     *modifiers, base = key.split("+") if key != "+" and not key.endswith("++") else [*key[:-1].split("+"), "+"]
     modifiers = [one.lower() for one in modifiers if one]
@@ -109,50 +113,53 @@ def _spell(key: str) -> str:
     if len(base) == 1:
         base = _character_to_key(base)
         base = base.lower() if modifiers and modifiers != ["shift"] else base
-    elif key_to_character(base.lower()) is None and base.lower() not in {one.value for one in Keys}:
+    elif base.lower() not in _names():
         return ""
     else:
         base = base.lower()
     return "+".join([*sorted(modifiers), base])
 
 
-def _clashes(keymap: Mapping[str, str], bound: list[_Bound]) -> Iterator[tuple[str, str]]:
-    """Keys that another binding of the same place has, or one that works everywhere."""
-    now = [one._replace(keys=_keys(keymap[one.id])) if one.id in keymap else one for one in bound]
+@cache
+def _names() -> frozenset[str]:
+    """All names of keys that are longer than a character."""
+    return frozenset(
+        {one.value for one in Keys} | {_character_to_key(character) for character in map(chr, range(32, 127))}
+    )
+
+
+def _with_keys(bound: list[BoundKeys], keymap: Mapping[str, str]) -> list[BoundKeys]:
+    return [one._replace(keys=keys_in(keymap[one.id])) if one.id in keymap else one for one in bound]
+
+
+def _clashes(bound: list[BoundKeys], now: list[BoundKeys]) -> Iterator[tuple[str, str]]:
+    """New keys that another binding of the same place has, or one that works everywhere; also those that are the
+    beginning of another's sequence, or begin with another's key."""
     for one, before in zip(now, bound, strict=True):
         new = one.keys - before.keys
         for other in now if new else ():
-            near = other.place == one.place or _EVERYWHERE in (other.place, one.place)
-            if near and other.id != one.id and (both := new & other.keys):
+            if _both_work(one, other) and (pair := _overlap(new, other.keys)):
                 what = f"{other.id} ({other.help})" if other.id else f"“{other.help}”"
-                yield one.id, f"{min(both)} is the key of {what}, {other.place}"
+                key, taken = pair
+                is_key = f"{key} is" if key == taken else f"{key} cannot be told from {taken},"
+                yield one.id, f"{is_key} the key of {what}, {other.place}"
+
+
+def _both_work(one: BoundKeys, other: BoundKeys) -> bool:
+    """Whether one of them would keep the other from its keys. Of the ways out, the innermost comes first."""
+    ways = [item for item in (one, other) if item.id == "interrupt" or _is_way_out(item.id)]
+    if one.id == other.id or (len(ways) == 2 and one.place != other.place):
+        return False
+    places = {one.place, other.place}
+    return len(places) == 1 or EVERYWHERE in places or (CHAT in places and one.in_chat and other.in_chat)
+
+
+def _overlap(new: Iterable[str], taken: Iterable[str]) -> tuple[str, str] | None:
+    """A key of each, the same or one the beginning of the other."""
+    both = [(a, b) for a in new for b in taken if a == b or a.startswith(f"{b} ") or b.startswith(f"{a} ")]
+    return min(both, default=None)
 
 
 def ids_to_bind() -> dict[str, str]:
     """What can be bound: id to what it does."""
-    return {one.id: one.help for one in _all_bindings() if one.id and one.id not in _FIXED}
-
-
-def _keys(keys: str) -> frozenset[str]:
-    return frozenset() if keys == UNBOUND else frozenset(keys.split(","))
-
-
-def _all_bindings() -> Iterator[_Bound]:
-    """Those of commands and of every place, also what they have from Textual."""
-    for row in COMMANDS:
-        yield _Bound(row.id, _keys(row.key or UNBOUND), _EVERYWHERE, row.title)
-    for title, owners, _ in KEY_PLACES:
-        for owner in owners:
-            yield from _of_place(title.lower(), owner)
-    yield from _of_place("when code is run again", RunAgainScreen)
-
-
-def _of_place(title: str, owner: type[DOMNode]) -> Iterator[_Bound]:
-    seen: set[str] = set()
-    for base in owner.__mro__:
-        for item in vars(base).get("BINDINGS", ()):
-            binding = item if isinstance(item, Binding) else Binding(*item)
-            keys = frozenset(key.strip() for key in binding.key.split(",")) - seen
-            seen |= keys
-            if keys:
-                yield _Bound(binding.id or "", keys, title, binding.description or binding.action)
+    return {one.id: one.help for one in declared_keys() if one.id and one.id not in _FIXED}

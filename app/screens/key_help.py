@@ -8,28 +8,11 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from oi_tui.app.commands.registry import COMMANDS, Command, own_keys
-from oi_tui.app.screens.viewer import ViewerScreen
+from oi_tui.app.screens.key_places import KEY_PLACES, HelpRow
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.composer import PromptArea
-from oi_tui.widgets.editor import SourceEditor
-from oi_tui.widgets.inspector import Inspector
 from oi_tui.widgets.keyrow import NO_KEYS, keymap_of, keys_of
-from oi_tui.widgets.sessions.panel import Panel
-from oi_tui.widgets.sessions.session_rows import SessionRows
 from oi_tui.widgets.timeline.view import Timeline
-from oi_tui.widgets.trouble import TroubleRow
-from oi_tui.widgets.viewer.pane import TextPane
-from oi_tui.widgets.viewer.picture_view import PictureView
-
-
-class HelpRow(NamedTuple):
-    """One line of the help."""
-
-    keys: str
-    slash: str
-    help: str
-    shell: str = ""
-    """The subcommand of `oi-tui` that is about the same."""
 
 
 class HelpSection(NamedTuple):
@@ -38,27 +21,6 @@ class HelpSection(NamedTuple):
     title: str
     rows: tuple[HelpRow, ...]
 
-
-KEY_PLACES: tuple[tuple[str, tuple[type[DOMNode], ...], tuple[HelpRow, ...]], ...] = (
-    (
-        "The prompt",
-        (PromptArea,),
-        (
-            HelpRow("", "!COMMAND", "Run a shell command yourself"),
-            HelpRow("", "%CODE", "Run Python yourself; %python works too"),
-            HelpRow("", "@PATH", "Give a file with the prompt"),
-        ),
-    ),
-    ("When code wants to run", (ApprovalPanel,), ()),
-    ("Editing that code", (SourceEditor,), ()),
-    ("After an error", (TroubleRow,), ()),
-    ("The timeline", (Timeline,), (HelpRow("ctrl+c", "", "Copy what was selected with the mouse"),)),
-    ("The variables", (Inspector,), ()),
-    ("The sessions", (Panel, SessionRows), ()),
-    ("A block on the whole screen", (ViewerScreen, TextPane), ()),
-    ("A picture on the whole screen", (PictureView,), ()),
-)
-"""Title, the widgets whose keys work there, and rows without a binding."""
 
 _TASKS: tuple[tuple[str, type[DOMNode] | None, str], ...] = (
     ("Send the prompt", PromptArea, "submit"),
@@ -90,8 +52,11 @@ def help_sections() -> tuple[HelpSection, ...]:
     return (
         HelpSection("Everywhere", everywhere),
         *(
-            HelpSection(title, tuple(row for owner in owners for row in _rows(_bindings(owner))) + more)
-            for title, owners, more in KEY_PLACES
+            HelpSection(
+                place.title,
+                tuple(dict.fromkeys(row for owner in place.owners for row in _rows(_bindings(owner)))) + place.more,
+            )
+            for place in KEY_PLACES
         ),
     )
 
@@ -117,12 +82,26 @@ def keys_of_place(screen: Screen[Any]) -> tuple[HelpSection, ...]:
         if node is screen.app:
             break
         for owner in type(node).__mro__:
-            place = next(((title, more) for title, owners, more in KEY_PLACES if owner in owners), None)
+            place = next((place for place in KEY_PLACES if owner in place.owners), None)
             rows = _rows(_bindings(owner), keymap_of(screen)) if _is_ours(owner) else ()
             if rows and owner.__name__ != "ChatScreen":
-                title, more = place or ("Keys here", ())
+                title, more = (place.title, place.more) if place is not None else ("Keys here", ())
                 found[title] = found.get(title, ()) + rows + more
     return tuple(HelpSection(title, tuple(dict.fromkeys(rows))) for title, rows in found.items())
+
+
+def keys_page(screen: Screen[Any], commands: Iterable[Command] = ()) -> str:
+    """Markdown: the keys of the place, in its current state, the `commands` that others added, what everybody does."""
+    sections = (*keys_of_place(screen), *own_commands(commands), usual_tasks(keymap_of(screen)))
+    return "\n".join(["# Keys here\n", *map(_table, sections), "`tab` goes to the other topics.\n"])
+
+
+def _table(section: HelpSection) -> str:
+    lines = [f"| {section.title} | |", "|---|---|"]
+    for keys, slash, text, _ in section.rows:
+        names = ", ".join(f"`{name}`" for name in (*keys.split(", "), slash) if name)
+        lines.append(f"| {names.replace('|', chr(92) + '|')} | {text.replace('|', chr(92) + '|')} |")
+    return "\n".join(lines) + "\n"
 
 
 def _task_row(text: str, owner: type[DOMNode] | None, name: str, keymap: Mapping[str, str]) -> HelpRow:

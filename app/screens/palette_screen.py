@@ -50,8 +50,8 @@ class PaletteScreen(PickScreen[Picked | None]):
     """Dismissed with the choice, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("enter", "take", "choose", priority=True),
-        Hint("escape", "step_back", "back"),
+        Hint("enter", "take", "choose", id="pick.take", priority=True),
+        Hint("escape", "step_back", "back", id="pick.back"),
     ]
     TITLE = "Commands"
 

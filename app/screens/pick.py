@@ -19,9 +19,9 @@ class PickScreen(ModalScreen[Picked]):
 
     CSS_PATH = "pick.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,ctrl+p", "move(-1)", "One up", priority=True),
-        Binding("down,ctrl+n", "move(1)", "One down", priority=True),
-        Binding("enter", "take", "Take it", priority=True),
+        Binding("up,ctrl+p", "move(-1)", "One up", id="pick.up", priority=True),
+        Binding("down,ctrl+n", "move(1)", "One down", id="pick.down", priority=True),
+        Binding("enter", "take", "Take it", id="pick.take", priority=True),
     ]
     TITLE = ""
 

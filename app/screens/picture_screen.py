@@ -32,9 +32,9 @@ class PictureScreen(Screen[None]):
 
     CSS_PATH = "picture_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("escape,q,z", "dismiss", "back"),
-        Hint("o", "open_outside", "open in the desktop's viewer", label="open outside"),
-        Hint("s", "save", "save"),
+        Hint("escape,q,z", "dismiss", "back", id="picture.back"),
+        Hint("o", "open_outside", "open in the desktop's viewer", id="picture.open_outside", label="open outside"),
+        Hint("s", "save", "save", id="picture.save"),
     ]
 
     def __init__(

@@ -23,9 +23,9 @@ class PluginsScreen(ModalScreen[None]):
 
     CSS_PATH = "plugins_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("e", "enable", "Enable it, after a question", label="enable"),
-        Hint("d", "disable", "Disable it", label="disable"),
-        Hint("escape,q", "dismiss(None)", "Back", label="back"),
+        Hint("e", "enable", "Enable it, after a question", id="plugins.enable", label="enable"),
+        Hint("d", "disable", "Disable it", id="plugins.disable", label="disable"),
+        Hint("escape,q", "dismiss(None)", "Back", id="plugins.back", label="back"),
     ]
 
     def __init__(self, troubles: tuple[Trouble, ...] = ()) -> None:

@@ -59,13 +59,14 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
     """Dismissed with the ids of the blocks to run again, or None."""
 
     CSS_PATH = "rebuild.tcss"
+    DECIDES = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("enter", "run", "run", priority=True),
-        Hint("space", "choose", "choose", priority=True),
-        Hint("a", "all", "all or none", short="all"),
-        Hint("pagedown", "scroll(1)", "read on", priority=True),
-        Binding("pageup", "scroll(-1)", "Source up", priority=True),
-        Hint("escape,q", "dismiss(None)", "back, nothing runs", short="back"),
+        Hint("enter", "run", "run", id="rebuild.run", priority=True),
+        Hint("space", "choose", "choose", id="rebuild.choose", priority=True),
+        Hint("a", "all", "all or none", id="rebuild.all", short="all"),
+        Hint("pagedown", "scroll(1)", "read on", id="rebuild.page_down", priority=True),
+        Binding("pageup", "scroll(-1)", "Source up", id="rebuild.page_up", priority=True),
+        Hint("escape,q", "dismiss(None)", "back, nothing runs", id="rebuild.back", short="back"),
     ]
 
     def __init__(

@@ -20,12 +20,13 @@ class RunAgainScreen(ModalScreen[str | None]):
     """Dismissed with the source to run, or None. The editor's keys mean what they mean in the question about code."""
 
     CSS_PATH = "run_again.tcss"
+    DECIDES = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("y", "run", "Run it", id="again.run", label="run"),
         Hint("e", "edit", "Edit it", id="again.edit", label="edit"),
         Hint("escape", "dismiss(None)", "Back, nothing runs", id="again.back", label="back"),
-        Binding("up,k", "scroll_source(-1)", "Scroll up", show=False),
-        Binding("down,j", "scroll_source(1)", "Scroll down", show=False),
+        Binding("up,k", "scroll_source(-1)", "Scroll up", id="again.up", show=False),
+        Binding("down,j", "scroll_source(1)", "Scroll down", id="again.down", show=False),
     ]
 
     def __init__(self, source: str, language: Language, palette: Palette) -> None:

@@ -49,11 +49,11 @@ class SettingsScreen(PickScreen[None]):
 
     CSS_PATH: ClassVar[list[str]] = ["pick.tcss", "settings_screen.tcss"]  # type: ignore[assignment] # the base has one
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("enter", "take", "Change it", label="change", priority=True),
-        Hint("delete,ctrl+r", "reset", "Remove it from your file", label="reset", priority=True),
-        Hint("tab", "only_changed", "Only those that are no defaults, or all", label="changed only", priority=True),
-        Hint("ctrl+g", "edit_file", "Your file in $EDITOR, at its line", label="edit the file", priority=True),
-        Hint("escape", "step_back", "Back", label="back"),
+        Hint("enter", "take", "Change it", id="pick.take", label="change", priority=True),
+        Hint("delete,ctrl+r", "reset", "Remove it from your file", id="settings.reset", label="reset", priority=True),
+        Hint("tab", "only_changed", "No defaults, or all", id="settings.changed", label="changed only", priority=True),
+        Hint("ctrl+g", "edit_file", "Your file in $EDITOR", id="settings.edit", label="edit the file", priority=True),
+        Hint("escape", "step_back", "Back", id="pick.back", label="back"),
     ]
     TITLE = "Settings"
 

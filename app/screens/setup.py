@@ -38,13 +38,13 @@ class SetupScreen(Screen[None]):
 
     CSS_PATH = "setup.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("enter", "take", "use", priority=True),
-        Hint("ctrl+s", "take(True)", "use, also for new sessions", short="default", priority=True),
-        Hint("y", "consent", "download and use", short="download"),
-        Hint("n", "consent(False)", "only until you quit", short="until you quit"),
-        Hint("escape", "step_back", "back"),
-        Binding("up", "move(-1)", "One up", priority=True),
-        Binding("down", "move(1)", "One down", priority=True),
+        Hint("enter", "take", "use", id="setup.take", priority=True),
+        Hint("ctrl+s", "take(True)", "use, also for new sessions", id="setup.keep", short="default", priority=True),
+        Hint("y", "consent", "download and use", id="setup.download", short="download"),
+        Hint("n", "consent(False)", "only until you quit", id="setup.once", short="until you quit"),
+        Hint("escape", "step_back", "back", id="setup.back"),
+        Binding("up", "move(-1)", "One up", id="setup.up", priority=True),
+        Binding("down", "move(1)", "One down", id="setup.down", priority=True),
     ]
 
     def __init__(self, found: ModelsFound, send: Callable[[AnyVerb], None], *, model: str) -> None:

@@ -75,8 +75,8 @@ class ThemeScreen(PickScreen[str | None]):
 
     CSS_PATH: ClassVar[list[str]] = ["pick.tcss", "theme_screen.tcss"]  # type: ignore[assignment] # the base has one
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("enter", "take", "use it", priority=True),
-        Hint("escape", "dismiss(None)", "back"),
+        Hint("enter", "take", "use it", id="pick.take", priority=True),
+        Hint("escape", "dismiss(None)", "back", id="pick.back"),
     ]
     TITLE = "Theme"
 

@@ -68,14 +68,18 @@ class ViewerScreen(Screen[None]):
 
     CSS_PATH = "viewer.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("escape", "step_back", "End the search, or back", show=False, label="back"),
-        Binding("q", "dismiss", "Back", show=False),
-        Hint("slash", "search", "Search", show=False, key_display="/", label="search", short="find"),
-        Hint("n", "find(1)", "Next match", show=False, label="next match", short="next"),
-        Binding("N", "find(-1)", "Match before", show=False),
-        Hint("y,c", "copy", "Copy what is selected, or what the cursor is on", show=False, label="copy"),
-        Hint("s", "save", "Save as a file", show=False, label="save"),
-        Hint("e", "edit", "Look at a copy in $EDITOR", show=False, label="editor", short="edit"),
+        Hint("escape", "step_back", "End the search, or back", id="viewer.back", show=False, label="back"),
+        Binding("q", "dismiss", "Back", id="viewer.close", show=False),
+        Hint(
+            "slash", "search", "Search", id="viewer.search", show=False, key_display="/", label="search", short="find"
+        ),
+        Hint("n", "find(1)", "Next match", id="viewer.next_match", show=False, label="next match", short="next"),
+        Binding("N", "find(-1)", "Match before", id="viewer.match_before", show=False),
+        Hint(
+            "y,c", "copy", "Copy what is selected, or what the cursor is on", id="viewer.copy", show=False, label="copy"
+        ),
+        Hint("s", "save", "Save as a file", id="viewer.save", show=False, label="save"),
+        Hint("e", "edit", "Look at a copy in $EDITOR", id="viewer.edit", show=False, label="editor", short="edit"),
     ]
 
     def __init__(self, content: ViewerContent, palette: Palette, folder: Path, *, editor: str = "") -> None:

@@ -75,9 +75,11 @@ def _setup(flags: Flags) -> tuple[Configure, "HealthFinding"]:
     found = str(path) if path.exists() else f"defaults ({path} does not exist)"
     remarks = place.remarks()
     if place.settings.keys:
-        from oi_tui.app.screens.key_check import check_keys
+        from oi_tui.app.screens.key_control import place_of_fault
+        from oi_tui.app.screens.key_sets import check_in_set
 
-        remarks += [f"[keys] {fault}." for fault in check_keys(place.settings.keys).faults]
+        faults = check_in_set(place.settings.keys, place.settings.screen.keys).faults
+        remarks += [f"{place_of_fault(fault)}." for fault in faults]
     if remarks:
         return place.setup, HealthFinding("warning", found, "\n".join(remarks))
     return place.setup, HealthFinding("ok", found)

@@ -9,16 +9,42 @@ the terminal, which a thread does even where there is no time for it here.
 
 import time
 from collections import deque
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from textual.app import App
 from textual.dom import DOMNode
 from textual.events import AppBlur, AppFocus, DescendantFocus, Event, Key, Paste
 from textual.widgets import Input, TextArea
 
+
+class CombinesKeys(Protocol):
+    """Makes one key of several, such as of the sequence `g g`."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a key is held back for the next one."""
+        ...
+
+    def press(self, event: Key) -> list[Key]:
+        """What is handed out after this key."""
+        ...
+
+    def release(self) -> list[Key]:
+        """What was held back: no other key came."""
+        ...
+
+
 PATIENCE = 0.25
 """Seconds after which the next one no longer waits: something on the way was closed, and nobody would say so."""
+
+
+_NUL = "ctrl+@"
+"""What most terminals send for Ctrl+Space."""
+
+PATIENCE_FOR_NEXT = 1.0
+"""Seconds after which a key that was held back goes on alone."""
 
 
 class TypingOrder(App[None]):
@@ -31,6 +57,16 @@ class TypingOrder(App[None]):
         """Number of the key that was handed out last."""
         self._under_way = False
         """Whether it may still set something off."""
+        self._held = 0
+        """Number of the last key that might have been held back."""
+        self._freed: deque[Key | Paste] = deque()
+        """What is handed out next: keys that were held back come before those that wait."""
+        self.sequences: CombinesKeys | None = None
+        """What makes one key of several, where the person has such keys."""
+        self.catch_key: Callable[[Key], None] | None = None
+        """Gets every key in the place of all else, while it is set."""
+        self.keymap: Mapping[str, str] = {}
+        """The keys that differ from the declared ones, by the id of a binding."""
         self._has_place = False
         """Whether there is a widget that keys are for. Those that were typed before wait for it."""
 
@@ -49,11 +85,18 @@ class TypingOrder(App[None]):
             await super().on_event(event)
             return
         self.note_typing(_age(event))
-        if not self._has_place:
+        if isinstance(event, Key) and event.key == _NUL:
+            event = Key("ctrl+space", None)
+        if isinstance(event, Key) and self.catch_key is not None:
+            self.catch_key(event)
+        elif not self._has_place:
             self._waiting.append(event)
         elif self._under_way:
             self._waiting.append(event)
             self.set_timer(PATIENCE, partial(self._go_on, self._turn))
+        elif self.sequences is not None:
+            self._waiting.append(event)
+            await self._go_on(self._turn)
         else:
             await self._hand_out(event)
 
@@ -75,18 +118,32 @@ class TypingOrder(App[None]):
         else:
             self.call_later(self._go_on, turn)
 
-    async def _go_on(self, turn: int) -> None:
-        """The key of this number has done what it does, or takes too long for it: the next ones, if it was the last."""
-        if turn != self._turn:
+    async def _go_on(self, turn: int, held: int = 0) -> None:
+        """The key of this number has done what it does, or takes too long for it: the next ones, if it was the last.
+        Or nothing came after the key that was `held` back as this one."""
+        if held and self.sequences is not None and held == self._held:
+            self._freed.extend(self.sequences.release())
+        if self._under_way if held else turn != self._turn:
             return
         self._under_way = False
-        while self._waiting and not self._under_way:
+        while (self._freed or self._waiting) and not self._under_way:
+            if self._freed:
+                await self._hand_out(self._freed.popleft())
+                continue
             event = self._waiting.popleft()
             if isinstance(event, AppBlur | AppFocus):
                 await super().on_event(event)
-            else:
-                self.note_typing(_age(event))
+                continue
+            self.note_typing(_age(event))
+            if self.sequences is None:
                 await self._hand_out(event)
+            elif isinstance(event, Key):
+                self._freed.extend(self.sequences.press(event))
+                self._held += 1
+                if self.sequences.waits:
+                    self.set_timer(PATIENCE_FOR_NEXT, partial(self._go_on, 0, self._held))
+            else:
+                self._freed.extend((*self.sequences.release(), event))
 
 
 def _age(event: Event) -> float:

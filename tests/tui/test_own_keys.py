@@ -1,13 +1,20 @@
 """The person's own keys: what can be bound, what is refused, and that every place shows them."""
 
-import pytest
+import importlib
+import pkgutil
 
+import pytest
+from textual.binding import Binding
+from textual.widget import Widget
+
+from oi_tui.app import screens
 from oi_tui.app.commands.registry import COMMANDS, rebound_hint
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Decide, FindModels
 from oi_tui.app.screens.guide import GuideScreen
 from oi_tui.app.screens.key_check import check_keys
 from oi_tui.app.screens.key_help import keys_of_place, usual_tasks
+from oi_tui.app.screens.key_places import KEY_PLACES
 from oi_tui.app.screens.palette_screen import PaletteScreen
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.approval_keys import LETTERS, answer_letters
@@ -30,6 +37,12 @@ from support.stage import Play
         ({"approval.run": "r"}, {"approval.run": "r"}),
         ({"approval.run": "f9"}, {"approval.run": "f9"}),
         ({"approval.why": "!"}, {"approval.why": "exclamation_mark"}),
+        ({"timeline.start": "g g"}, {"timeline.start": "g g"}),
+        ({"timeline.start": "end, z  g", "timeline.end": "G", "timeline.zoom": "z z"},
+         {"timeline.start": "end,z g", "timeline.end": "G", "timeline.zoom": "z z"}),
+        ({"quit": "ctrl+x ctrl+c", "composer.drop": "alt+x", "editor.cut": "alt+x"},
+         {"quit": "ctrl+x ctrl+c", "composer.drop": "alt+x", "editor.cut": "alt+x"}),
+        ({"viewer.back": "backspace"}, {"viewer.back": "backspace,escape"}),
     ],
 )  # fmt: skip
 def test_C3_keys_are_bound_by_the_id_of_a_command(wished: dict[str, str], bound: dict[str, str]) -> None:
@@ -41,26 +54,64 @@ def test_C3_keys_are_bound_by_the_id_of_a_command(wished: dict[str, str], bound:
     [
         ({"sesions": "f9"}, "sesions: there is no such command, did you mean sessions?"),
         ({"sessions": "contrl+o"}, "sessions: there is no key 'contrl+o'"),
-        ({"sessions": "g g"}, "sessions: sequences of keys cannot be bound"),
-        ({"sessions": "x"}, "sessions: x is typed into the prompt: use ctrl, alt or a function key"),
-        ({"sessions": "space"}, "sessions: space is typed into the prompt: use ctrl, alt or a function key"),
-        ({"sessions": "f2"}, "sessions: f2 is the key of variables (Variables), everywhere"),
+        ({"sessions": "g g"}, "sessions: g is typed into the text: use ctrl, alt or a function key"),
+        ({"sessions": "x"}, "sessions: x is typed into the text: use ctrl, alt or a function key"),
+        ({"sessions": "space"}, "sessions: space is typed into the text: use ctrl, alt or a function key"),
+        ({"sessions": "escape s"}, "sessions: no sequence can begin with escape: it works at once"),
+        ({"sessions": "f9, f9 a"}, "sessions: f9 a cannot be told from f9"),
+        ({"sessions": "f9 a b c d"}, "sessions: a sequence has at most 4 keys"),
+        ({"sessions": "f9 contrl+o"}, "sessions: there is no key 'contrl+o'"),
+        (
+            {"timeline.fork": "g g"},
+            "timeline.fork: g g cannot be told from g, the key of timeline.start (Start), the timeline",
+        ),
+        (
+            {"sessions": "f2 s"},
+            "sessions: f2 s cannot be told from f2, the key of variables (Variables), the main screen",
+        ),
+        ({"sessions": "f2"}, "sessions: f2 is the key of variables (Variables), the main screen"),
         (
             {"sessions": "ctrl+o"},
             "sessions: ctrl+o is the key of composer.paste (Open the paste at the cursor), the prompt",
         ),
-        ({"sessions": "ctrl+y"}, "sessions: ctrl+y is the key of “A row up”, the timeline"),
+        ({"sessions": "ctrl+y"}, "sessions: ctrl+y is the key of timeline.row_up (A row up), the timeline"),
         (
             {"approval.run": "n"},
             "approval.run: n is the key of approval.refuse (Refuse, and say why), when code wants to run",
         ),
-        ({"approval.run": "escape"}, "approval.run: escape is the key of interrupt (Interrupt), everywhere"),
+        ({"approval.run": "escape"}, "approval.run: escape is the key of interrupt (Interrupt), the main screen"),
         ({"composer.send": "f9"}, "composer.send: enter always sends"),
         ({"approval.scope_1": "f9"}, "approval.scope_1: its key is the number of the choice"),
     ],
 )  # fmt: skip
 def test_C3_what_is_unknown_or_in_conflict_is_named_and_keeps_its_keys(wished: dict[str, str], fault: str) -> None:
     assert check_keys({**wished, "help": "f12"}) == ({"help": "f12"}, (fault,))
+
+
+SMALL = {"BrowserAskScreen", "ChooseScreen", "ConfirmScreen", "LineAskScreen", "SaveAsScreen"}
+"""Questions whose keys are all on the screen."""
+
+
+def test_C3_every_key_of_every_place_has_an_id_and_a_line_of_help() -> None:
+    for module in pkgutil.iter_modules(screens.__path__, "oi_tui.app.screens."):
+        importlib.import_module(module.name)
+    places = {owner for place in KEY_PLACES for owner in place.owners}
+    kinds, waiting = set[type](), [Widget]
+    while waiting:
+        waiting += waiting.pop().__subclasses__()
+        kinds |= set(waiting)
+    ours = {kind for kind in kinds if kind.__module__.startswith("oi_tui.") and vars(kind).get("BINDINGS")}
+    assert {kind.__name__ for kind in ours - places} == SMALL | {"ChatScreen"}
+    told: dict[str, set[str]] = {}
+    for kind in ours & places:
+        for item in vars(kind)["BINDINGS"]:
+            assert isinstance(item, Binding)
+            assert item.id, item
+            assert item.description, item
+            told.setdefault(item.id, set()).add(item.key)
+    names = {row.id for row in COMMANDS}
+    assert not names & told.keys()
+    assert {name: keys for name, keys in told.items() if len(keys) > 1 and name != "pick.back"} == {}
 
 
 def test_C3_a_wish_that_falls_away_frees_nothing_for_others() -> None:

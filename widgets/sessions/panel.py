@@ -37,7 +37,7 @@ class Panel(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("down", "into_list(1)", "From the filter into the list", id="sessions.list", label="list"),
-        Binding("pagedown", "into_list(0)", "", show=False),
+        Binding("pagedown", "into_list(0)", "To the list, where it stands", id="sessions.into_list", show=False),
         Binding("tab,shift+tab", "switch", "Between the filter and the list", id="sessions.switch"),
         Hint(
             "escape",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from textual import events, on
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -31,6 +31,7 @@ from oi_tui.widgets.timeline.gallery import Gallery
 from oi_tui.widgets.timeline.graphics import IN_CELLS, Graphics
 from oi_tui.widgets.timeline.graphics_kitty import apply_filters
 from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.keys import TIMELINE_KEYS
 from oi_tui.widgets.timeline.markdown_lines import HREF
 from oi_tui.widgets.timeline.row_pieces import Canvas
 from oi_tui.widgets.timeline.runs import Runs
@@ -57,61 +58,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
 
     FOCUS_ON_CLICK = False
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "go('block', -1)", "Previous block"),
-        Binding("down,j", "go('block', 1)", "Next block"),
-        Binding("pageup", "go('page', -1)", "Page up"),
-        Binding("pagedown", "go('page', 1)", "Page down"),
-        Binding("ctrl+u", "go('half', -1)", "Half a page up"),
-        Binding("ctrl+d", "go('half', 1)", "Half a page down"),
-        Binding("ctrl+y", "go('row', -1)", "A row up"),
-        Binding("ctrl+e", "go('row', 1)", "A row down"),
-        Binding("home,g", "go('start')", "Start"),
-        Binding("end,G", "go('end')", "End; what comes is followed", key_display="end, G"),
-        Binding("left,h", "display('sideways', -1)", "Wide tables and results to the left"),
-        Binding("right,l", "display('sideways', 1)", "Wide tables and results to the right"),
-        Binding("enter", "display('unfold')", "More or less of the block"),
-        Binding("space", "display('close')", "Fold the block to one line"),
-        Binding("number_sign", "display('numbers')", "Line numbers", key_display="#"),
-        Binding("left_square_bracket", "go('prompt', -1)", "Previous prompt", key_display="["),
-        Binding("right_square_bracket", "go('prompt', 1)", "Next prompt", key_display="]"),
-        Binding("x", "go('error', -1)", "The error before; X the next one", key_display="x"),
-        Binding("X", "go('error', 1)", "", show=False),
-        Binding("i", "go('picture', -1)", "The picture before; I the next one", key_display="i"),
-        Binding("I", "go('picture', 1)", "", show=False),
-        Binding("t", "go('raised')", "Go to the line that raised the error"),
-        Binding("slash", "find", "Search", key_display="/"),
-        Binding("n", "find(1)", "Next match"),
-        Binding("N", "find(-1)", "Match before"),
-        Binding("c,y", "ask('copy')", "Copy: the source, the text"),
-        Binding("C", "ask('copy_output')", "Copy what it printed", key_display="C"),
-        Binding("m", "ask('copy_markdown')", "Copy as Markdown, outputs too"),
-        Binding("v", "ask('view')", "View the whole: text, table, tree"),
-        Binding("z", "ask('zoom')", "Zoom into the picture"),
-        Binding("o", "ask('open_outside')", "Open the picture in the desktop's viewer"),
-        Binding("p", "ask('pager')", "Open in $PAGER"),
-        Binding("ctrl+g", "ask('edit')", "Open a copy in $EDITOR"),
-        Binding("b", "ask('browser')", "Open HTML in the browser; asks before"),
-        Binding("s", "ask('save')", "Save to a file"),
-        Binding("r,e", "ask('rerun')", "Run the code again, as it is or changed; it is shown first"),
-        Binding("d", "ask('dependents')", "Run it again with what depends on it; the list is shown first"),
-        Binding("u", "ask('reuse')", "Use the text as a prompt"),
-        Binding("P", "ask('pin')", "Pin: the model is always sent the block", key_display="P"),
-        Binding("L", "ask('leave_out')", "Leave the block out of what the model is sent", key_display="L"),
-        Binding("F", "ask('fork')", "Fork: continue from here on a new branch", key_display="F"),
-        Binding(
-            "E",
-            "ask('rewind')",
-            "Change the prompt of this block: continue from there on a new branch",
-            key_display="E",
-        ),
-        Binding(
-            "R",
-            "ask('again')",
-            "Ask the prompt of this block again, on a new branch",
-            key_display="R",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = TIMELINE_KEYS
 
     DEFAULT_CSS = """
     Timeline {

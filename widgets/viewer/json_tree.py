@@ -50,12 +50,14 @@ class JsonTree(Tree[JsonBranch]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "cursor_up", "Up", show=False),
-        Binding("j", "cursor_down", "Down", show=False),
-        Binding("right,l", "open", "Open", show=False),
-        Binding("left,h", "shut", "Close, or to what it is in", show=False),
-        Binding("home,g", "first", "Start", show=False),
-        Binding("end,G", "last", "End", show=False),
+        Binding("up,k", "cursor_up", "Up", id="viewer.up", show=False),
+        Binding("down,j", "cursor_down", "Down", id="viewer.down", show=False),
+        Binding("pageup,b", "page_up", "Page up", id="viewer.page_up", show=False),
+        Binding("pagedown,f", "page_down", "Page down", id="viewer.page_down", show=False),
+        Binding("right,l", "open", "Open", id="tree.open", show=False),
+        Binding("left,h", "shut", "Close, or to what it is in", id="tree.close", show=False),
+        Binding("home,g", "first", "Start", id="viewer.start", show=False),
+        Binding("end,G", "last", "End", id="viewer.end", show=False),
     ]
 
     class Moved(Message):

@@ -35,19 +35,24 @@ class TextPane(Widget, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_rows(-1)", "Up", show=False),
-        Binding("down,j,enter", "scroll_rows(1)", "Down", show=False),
-        Binding("pageup,b", "page(-1)", "Page up", show=False),
-        Binding("pagedown,space,f", "page(1)", "Page down", show=False),
-        Binding("home,g", "start", "Start", show=False),
-        Binding("end,G", "end", "End", show=False),
-        Binding("left,h", "sideways(-1)", "Left", show=False),
-        Binding("right,l", "sideways(1)", "Right", show=False),
-        Hint("w", "wrap", "Wrap lines, or not", show=False, label="wrap"),
+        Binding("up,k", "scroll_rows(-1)", "Up", id="viewer.up", show=False),
+        Binding("down,j", "scroll_rows(1)", "Down", id="viewer.down", show=False),
+        Binding("enter", "scroll_rows(1)", "A row down", id="viewer.row_down", show=False),
+        Binding("pageup,b", "page(-1)", "Page up", id="viewer.page_up", show=False),
+        Binding("pagedown,f", "page(1)", "Page down", id="viewer.page_down", show=False),
+        Binding("space", "page(1)", "Page down", id="viewer.space", show=False),
+        Binding("ctrl+u", "page(-1, 2)", "Half a page up", id="viewer.half_up", show=False),
+        Binding("ctrl+d", "page(1, 2)", "Half a page down", id="viewer.half_down", show=False),
+        Binding("home,g", "start", "Start", id="viewer.start", show=False),
+        Binding("end,G", "end", "End", id="viewer.end", show=False),
+        Binding("left,h", "sideways(-1)", "Left", id="viewer.left", show=False),
+        Binding("right,l", "sideways(1)", "Right", id="viewer.right", show=False),
+        Hint("w", "wrap", "Wrap lines, or not", id="viewer.wrap", show=False, label="wrap"),
         Hint(
             "number_sign",
             "numbers",
             "Line numbers, or none",
+            id="viewer.numbers",
             show=False,
             key_display="#",
             label="line numbers",
@@ -166,9 +171,9 @@ class TextPane(Widget, can_focus=True):
         self._window.scroll(rows)
         self._show()
 
-    def action_page(self, step: int) -> None:
-        """A page, with a row in common."""
-        self.action_scroll_rows(step * max(1, self.size.height - 1))
+    def action_page(self, step: int, parts: int = 1) -> None:
+        """A page, with a row in common, or one of so many parts of it."""
+        self.action_scroll_rows(step * max(1, (self.size.height - 1) // parts))
 
     def action_start(self) -> None:
         self._end_wanted = False

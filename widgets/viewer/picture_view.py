@@ -38,13 +38,15 @@ class PictureView(Widget, can_focus=True):
     """Zoom and move; `Looked` says what is seen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("plus,equals_sign", "zoom(1)", "Zoom in", key_display="+", label="closer", short="+"),
-        Hint("minus", "zoom(-1)", "Zoom out", key_display="-", label="farther", short="−"),
-        Hint("0", "zoom(0)", "The whole picture", label="all of it", short="all"),
-        Binding("left,h", "pan(-1, 0)", "To the left"),
-        Binding("right,l", "pan(1, 0)", "To the right"),
-        Binding("up,k", "pan(0, -1)", "Up"),
-        Binding("down,j", "pan(0, 1)", "Down"),
+        Hint(
+            "plus,equals_sign", "zoom(1)", "Zoom in", id="picture.zoom_in", key_display="+", label="closer", short="+"
+        ),
+        Hint("minus", "zoom(-1)", "Zoom out", id="picture.zoom_out", key_display="-", label="farther", short="−"),
+        Hint("0", "zoom(0)", "The whole picture", id="picture.whole", label="all of it", short="all"),
+        Binding("left,h", "pan(-1, 0)", "To the left", id="picture.left"),
+        Binding("right,l", "pan(1, 0)", "To the right", id="picture.right"),
+        Binding("up,k", "pan(0, -1)", "Up", id="picture.up"),
+        Binding("down,j", "pan(0, 1)", "Down", id="picture.down"),
     ]
 
     @dataclass

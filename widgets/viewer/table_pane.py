@@ -36,12 +36,16 @@ class TablePane(DataTable[Text]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "cursor_up", "Up", show=False),
-        Binding("j", "cursor_down", "Down", show=False),
-        Binding("h", "cursor_left", "Left", show=False),
-        Binding("l", "cursor_right", "Right", show=False),
-        Binding("g", "scroll_top", "Start", show=False),
-        Binding("G", "scroll_bottom", "End", show=False),
+        Binding("up,k", "cursor_up", "Up", id="viewer.up", show=False),
+        Binding("down,j", "cursor_down", "Down", id="viewer.down", show=False),
+        Binding("pageup,b", "page_up", "Page up", id="viewer.page_up", show=False),
+        Binding("pagedown,f", "page_down", "Page down", id="viewer.page_down", show=False),
+        Binding("left,h", "cursor_left", "Left", id="table.left", show=False),
+        Binding("right,l", "cursor_right", "Right", id="table.right", show=False),
+        Binding("home", "scroll_home", "First column", id="table.first", show=False),
+        Binding("end", "scroll_end", "Last column", id="table.last", show=False),
+        Binding("ctrl+home,g", "scroll_top", "First row", id="table.start", show=False),
+        Binding("ctrl+end,G", "scroll_bottom", "Last row", id="table.end", show=False),
     ]
 
     class Moved(Message):

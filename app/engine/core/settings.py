@@ -283,6 +283,8 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
 
     theme: str = "harbour"
     """A theme (`oi-tui theme` lists them), or `auto`: dark or light as the terminal."""
+    keys: Literal["default", "vim", "emacs"] = "default"
+    """Set of keys; your own of `[keys]` are over it."""
     mouse: bool = True
     """Use the mouse here; off, the terminal selects text by itself."""
     images: Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"] = "auto"

@@ -1,0 +1,45 @@
+"""Sets of keys that come with the program: files in terms of ids, over the declared keys and under the person's own."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from oi_tui.app import commands
+from oi_tui.app.engine.core.encoding import decode_toml
+from oi_tui.app.engine.files.given_file import read_given_file
+from oi_tui.app.screens.key_check import CheckedKeys, check_keys
+
+DEFAULT_SET = "default"
+
+_LARGEST = 100_000
+"""Bytes of a file."""
+
+
+class KeySet(NamedTuple):
+    """A set, as Textual spells its keys."""
+
+    name: str
+    help: str
+    keymap: dict[str, str]
+    modal: bool = False
+    """Whether the prompt has a normal mode."""
+
+
+KEY_SETS: dict[str, str] = {DEFAULT_SET: "", "vim": "keys_vim.toml", "emacs": "keys_emacs.toml"}
+"""The sets, and their files beside the commands."""
+
+
+@cache
+def key_set(name: str) -> KeySet:
+    """The set of this name; KeyError if there is none."""
+    file = KEY_SETS[name]
+    if not file:
+        return KeySet(name, "arrows, tab and letters; ctrl and alt as in most programs", {})
+    read = decode_toml(read_given_file(Path(commands.__path__[0], file), _LARGEST).decode())
+    return KeySet(name, read["help"], check_keys(read["keys"]).keymap, read.get("modal", False))
+
+
+def check_in_set(wished: Mapping[str, str], name: str) -> CheckedKeys:
+    """What can be bound of a person's own keys, over those of a set."""
+    return check_keys(wished, key_set(name).keymap)
