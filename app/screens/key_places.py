@@ -19,6 +19,7 @@ from oi_tui.app.screens.palette_screen import PaletteScreen
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.app.screens.plugins_screen import PluginsScreen
+from oi_tui.app.screens.profile_screen import ProfileScreen
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.settings_screen import SettingsScreen
@@ -96,6 +97,7 @@ KEY_PLACES: tuple[KeyPlace, ...] = (
     ),
     KeyPlace("The settings", (SettingsScreen,), takes_letters=False, in_chat=False),
     KeyPlace("The plugins", (PluginsScreen,), in_chat=False),
+    KeyPlace("The profiles", (ProfileScreen,), in_chat=False),
     KeyPlace("The list of models", (SetupScreen,), takes_letters=False, in_chat=False),
     KeyPlace("Context of the model", (ContextScreen,), in_chat=False),
     KeyPlace("Instructions for the model", (InstructionsScreen,), in_chat=False),

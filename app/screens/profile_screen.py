@@ -64,12 +64,12 @@ class ProfileScreen(ModalScreen[str | None]):
 
     CSS_PATH = "profile_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("enter", "use", "use in this session", short="use", priority=True),
-        Hint("f", "keep(True)", "default of this folder", short="folder"),
-        Hint("a", "keep(False)", "default of all folders", short="all"),
-        Hint("e", "edit", "edit"),
-        Hint("n", "begin", "new from it", short="new"),
-        Hint("escape", "dismiss(None)", "back"),
+        Hint("enter", "use", "use in this session", id="profiles.use", short="use", priority=True),
+        Hint("f", "keep(True)", "default of this folder", id="profiles.keep_folder", short="folder"),
+        Hint("a", "keep(False)", "default of all folders", id="profiles.keep_all", short="all"),
+        Hint("e", "edit", "edit", id="profiles.edit"),
+        Hint("n", "begin", "new from it", id="profiles.new", short="new"),
+        Hint("escape", "dismiss(None)", "back", id="profiles.back"),
     ]
 
     def __init__(self, book: ProfileBook) -> None:
