@@ -13,12 +13,15 @@ The guide (`oi-tui help plugins`) has an example for each hook.
 """
 
 from oi_tui.app.engine.core.blocks import (
+    Action,
     ActionBlock,
     Block,
     CallBlock,
     CodeBlock,
     NoticeBlock,
     ProseBlock,
+    SummaryBlock,
+    ThoughtBlock,
     UserBlock,
 )
 from oi_tui.app.engine.core.chat_model import (
@@ -31,14 +34,41 @@ from oi_tui.app.engine.core.chat_model import (
     TextDelta,
     ToolDelta,
 )
+from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent
-from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.core.programs import KernelForm, KernelProgram, LanguageProgram
+from oi_tui.app.engine.formats.export.json_reading import read_json
 from oi_tui.app.engine.hooks.specs import hookimpl
 from oi_tui.app.engine.hooks.values import Exporter, ImportedContent, Importer, Judgement, Refuse, SessionContent
-from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.attached import attached_file
+from oi_tui.app.engine.text.compact_table import TABLE_TYPE
+from oi_tui.app.engine.text.html import Document, Grid, Passage, Span
+from oi_tui.app.engine.text.html_reader import read_html
+from oi_tui.app.engine.text.markdown import (
+    FrameExcerpt,
+    as_markdown,
+    data_url,
+    escape_markdown,
+    fenced_block,
+    frame_of,
+    info_word,
+    picture_bytes,
+    run_end,
+    transcript_markdown,
+)
+from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
+from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
+from oi_tui.app.engine.text.raw_html import escape_html
+from oi_tui.app.engine.text.rich_text import says_something
+from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.app.engine.text.summaries import summary_title
+from oi_tui.app.engine.text.thoughts import thought_title
+from oi_tui.app.engine.text.whereabouts import tell_places
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.transcript.from_blocks import has_run
+from oi_tui.app.engine.transcript.outline import SessionOutline, attribute_to_file, block_of, block_outline
 from oi_tui.plugins.screen_values import Drawing, Insert, SessionView, SidePanel, SlashCommand, StatusItem
 
 API_VERSION = 1
@@ -46,6 +76,9 @@ API_VERSION = 1
 
 __all__ = [
     "API_VERSION",
+    "PLOTLY_TYPE",
+    "TABLE_TYPE",
+    "Action",
     "ActionBlock",
     "AnswerEnded",
     "AnswerUsage",
@@ -58,9 +91,12 @@ __all__ = [
     "ChatRequest",
     "CodeBlock",
     "Delta",
+    "Document",
     "Drawing",
     "ErrorOutput",
     "Exporter",
+    "FrameExcerpt",
+    "Grid",
     "ImportedContent",
     "Importer",
     "Insert",
@@ -71,22 +107,55 @@ __all__ = [
     "Model",
     "NoticeBlock",
     "Output",
+    "Passage",
     "ProseBlock",
     "Refuse",
     "RichOutput",
     "SessionContent",
+    "SessionOutline",
     "SessionView",
     "SidePanel",
     "SlashCommand",
+    "Span",
     "StatusItem",
+    "StoreError",
     "StreamOutput",
+    "SummaryBlock",
+    "Tail",
     "TextDelta",
+    "ThoughtBlock",
     "Tool",
     "ToolDelta",
     "ToolFailed",
     "ToolOutput",
     "UserBlock",
+    "apply_carriage_returns",
+    "as_markdown",
+    "attached_file",
+    "attribute_to_file",
+    "block_of",
+    "block_outline",
+    "data_url",
+    "escape_html",
+    "escape_markdown",
+    "fenced_block",
+    "frame_of",
+    "has_run",
     "hookimpl",
+    "info_word",
+    "picture_bytes",
+    "plain_text",
+    "plotly_summary",
     "quantity",
+    "read_html",
+    "read_json",
+    "run_end",
     "safe_text",
+    "says_something",
+    "summary_title",
+    "tell_places",
+    "thought_title",
+    "transcript_markdown",
+    "visible_text",
+    "without_escapes",
 ]

@@ -113,6 +113,13 @@ def import_file(path: Path, digest: str) -> ModuleType:
     return module
 
 
+@cache
+def built_in_hooks() -> Hooks:
+    """The built-in plugins of the engine's process, whatever the person decided."""
+    plugins = [(name, import_module(module)) for name, module in BUILT_IN["engine"].items()]
+    return Hooks(SPECS["engine"], plugins)
+
+
 def engine_hooks() -> Hooks:
     """The plugins of the engine's process. What is new there is among its troubles, once."""
     hooks = LoadedPlugins("engine").load()

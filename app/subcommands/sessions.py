@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from oi_tui.app.engine.core.session_records import SearchHit
     from oi_tui.app.engine.log.store import Store
 
-FORMATS = ("ipynb", "md", "html", "lmc", "messages")
+FORMATS = "ipynb, md, html, lmc, messages"
 SUFFIXES = {".ipynb": "ipynb", ".md": "md", ".html": "html", ".htm": "html", ".json": "lmc"}
 """What a file's name says of the format."""
 
@@ -114,7 +114,7 @@ def sessions_show(session: str, as_json: bool) -> None:
 
 @sessions.command("export")
 @click.argument("session", metavar="ID", type=words)
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Default: by the ending of FILE.")
+@click.option("--format", "form", metavar="FORMAT", help=f"{FORMATS}, or a plugin's. Default: by the ending of FILE.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output.")
 @click.option("--no-images", is_flag=True, help="Leave pictures out.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
@@ -126,7 +126,8 @@ def sessions_export(
 
     lmc is a whole session, messages the bare list of its messages, for `interpreter.messages = json.load(file)`.
     """
-    from oi_tui.app.engine.formats.export import export_session
+    from oi_tui.plugins.host import LoadedPlugins
+    from oi_tui.plugins.session_files import export_session
 
     chosen: Any = form or SUFFIXES.get(output.suffix.lower() if output else "")
     if chosen is None:
@@ -136,7 +137,11 @@ def sessions_export(
     with open_sessions() as store:
         session_id = find_stored(store, session)
         data = export_session(
-            store.load(session_id), chosen, images=not no_images, title=store.record(session_id).title
+            store.load(session_id),
+            chosen,
+            images=not no_images,
+            title=store.record(session_id).title,
+            hooks=LoadedPlugins("engine").load(),
         )
     if output is None:
         sys.stdout.buffer.write(data)
@@ -155,13 +160,14 @@ def sessions_import(file: Path, as_json: bool) -> None:
     """Import a notebook or LMC messages as a new session. Runs nothing."""
     from oi_tui.app.engine.core.events import SessionOpened
     from oi_tui.app.engine.core.ids import new_id
-    from oi_tui.app.engine.formats.export import import_session
+    from oi_tui.plugins.host import LoadedPlugins
+    from oi_tui.plugins.session_files import import_session
 
     try:
         data = read_given_file(file, IMPORT_LIMIT)
     except UnusableFile as error:
         raise SettingsError(f"{file} {error}.") from error
-    imported = import_session(data, file.name)
+    imported = import_session(data, file.name, LoadedPlugins("engine").load())
     cwd, now, session_id = imported.cwd or os.getcwd(), time.time(), new_id()
     begun = SessionOpened(session_id=session_id, created=now, cwd=cwd, model="", approval="ask")
     with open_sessions() as store:

@@ -4,7 +4,11 @@ Nothing that protects the person is here. A module is imported when the first of
 """
 
 BUILT_IN: dict[str, dict[str, str]] = {
-    "engine": {},
+    "engine": {
+        "html": "oi_tui.plugins.builtin.page",
+        "markdown": "oi_tui.plugins.builtin.markdown_file",
+        "notebook": "oi_tui.plugins.builtin.notebook",
+    },
     "screen": {},
 }
 """The process that imports it -> its name -> its module."""

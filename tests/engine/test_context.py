@@ -23,9 +23,6 @@ from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import AnyEvent, SummaryEnded, SummaryStarted, TurnEnded, UsageReported
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import ChangeSummary, MarkContext
-from oi_tui.app.engine.formats.export import export_session
-from oi_tui.app.engine.formats.export.notebook_reading import blocks_of_notebook
-from oi_tui.app.engine.formats.export.page import page_bytes
 from oi_tui.app.engine.formats.lmc.envelope import blocks_of_envelope, envelope_bytes
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.models.refused_lengths import TOO_LONG, tokens_allowed
@@ -36,6 +33,9 @@ from oi_tui.app.engine.text.plain import plain_transcript
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from oi_tui.app.engine.transcript.outline import SessionOutline
+from oi_tui.plugins.builtin.notebook_reading import blocks_of_notebook
+from oi_tui.plugins.builtin.page_writing import page_bytes
+from oi_tui.plugins.session_files import export_session
 from support.counting_server import WINDOW, CountingServer, remembering
 from support.kinds import of
 from support.turns import play

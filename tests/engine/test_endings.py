@@ -17,10 +17,10 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outcomes import StopReason
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.text.markdown import run_end
 from oi_tui.app.engine.text.mime import report
 from oi_tui.app.engine.transcript.event_log import fold_events
+from oi_tui.plugins.session_files import export_session, import_session
 from support.exports import OPENED, blocks_of, code, prompt, transcript_of
 
 AGAIN = SessionOpened(session_id="s1", created=2.0, cwd="/", model="", approval="ask", resumed=True)

@@ -10,9 +10,9 @@ from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.formats.lmc import static_messages
 from oi_tui.app.engine.transcript.outline import attribute_to_file
+from oi_tui.plugins.session_files import export_session, import_session
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, settled, tour, transcript_of
 from support.kinds import narrow, of
 

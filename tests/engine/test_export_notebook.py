@@ -10,8 +10,8 @@ from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted, InputAnswered, InputRequested, StepStarted
 from oi_tui.app.engine.core.outcomes import ExecutionStatus
-from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.transcript.outline import attribute_to_file
+from oi_tui.plugins.session_files import export_session, import_session
 from support.exports import (
     FEW,
     OPENED,

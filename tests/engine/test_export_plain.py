@@ -7,8 +7,9 @@ from html import unescape
 from hypothesis import given
 
 from oi_tui.app.engine.core.events import AnyEvent
-from oi_tui.app.engine.formats.export import export_session, plain_transcript
+from oi_tui.app.engine.formats.export import plain_transcript
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.plugins.session_files import export_session
 from support.exports import FEW, OPENED, PNG, blocks_of, code, out, prompt, prose, ran, sessions, settled, tour
 
 PLAIN = """\

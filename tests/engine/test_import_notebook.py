@@ -23,8 +23,8 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.formats.export.json_reading import DEEPEST_JSON, MOST_BYTES, MOST_JSON_VALUES
+from oi_tui.plugins.session_files import export_session, import_session
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, tour
 from support.kinds import narrow
 from support.pages import import_or_refuse

@@ -9,10 +9,10 @@ from markdown_it import MarkdownIt
 
 from oi_tui.app.engine.core.blocks import ProseBlock, UserBlock
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.text.markdown import as_markdown
 from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.transcript.event_log import fold_events
+from oi_tui.plugins.session_files import export_session, import_session
 from support.sessions import code, prose, turn
 
 PIECES = (

@@ -36,13 +36,13 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput, WrittenFiles
 from oi_tui.app.engine.core.verbs import Open
-from oi_tui.app.engine.formats.export import export_session
 from oi_tui.app.engine.log.recording.form import read_recording
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.transcript.event_log import extend, fold_events
 from oi_tui.app.engine.transcript.fork_point import events_until
 from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.plugins.session_files import export_session
 from support.front import engine
 from support.sessions import code, printed, prose, recording, turn
 

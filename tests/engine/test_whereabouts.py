@@ -11,12 +11,13 @@ from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, ExecutionFinis
 from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.core.verbs import Fork, Open
-from oi_tui.app.engine.formats.export import export_session, import_session, plain_transcript
+from oi_tui.app.engine.formats.export import plain_transcript
 from oi_tui.app.engine.kernels.base import public_place
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.remote.kernel import remote_kernel
 from oi_tui.app.engine.kernels.remote.servers import KnownServer
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from oi_tui.plugins.session_files import export_session, import_session
 from support.exports import OPENED, blocks_of, code, prompt
 from support.front import Front, engine
 from support.kinds import of

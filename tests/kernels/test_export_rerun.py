@@ -16,10 +16,10 @@ import pytest_asyncio
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.events import AnyEvent, InputRequested
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.testing import FakeModel
+from oi_tui.plugins.session_files import export_session, import_session
 from support.exports import blocks_of
 from support.turns import play
 

@@ -20,7 +20,6 @@ from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, ProseFini
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
 from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
@@ -36,6 +35,7 @@ from oi_tui.app.engine.text.safe import (
     without_hidden,
 )
 from oi_tui.app.engine.text.words import one_line
+from oi_tui.plugins.session_files import export_session, import_session
 from support.exports import blocks_of, tour
 from support.hostile import HOSTILE, OBEYED_PIECES, piled, unseen
 from support.pages import import_or_refuse, page_of

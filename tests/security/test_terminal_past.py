@@ -37,10 +37,10 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, Tail, WholeOutput
-from oi_tui.app.engine.formats.export import export_session, import_session
 from oi_tui.app.engine.log.audit.log import AuditLog
 from oi_tui.app.engine.log.audit.records import LogBody, NoticeWasGiven, SessionBegan, Surroundings
 from oi_tui.app.engine.log.store import Store
+from oi_tui.plugins.session_files import export_session, import_session
 from support.hostile import (
     CONTROLS,
     HOSTILE,

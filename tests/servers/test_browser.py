@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.formats.export import export_session
+from oi_tui.plugins.session_files import export_session
 from support.exports import OPENED, code, prose, ran, tour
 
 NAMES = ("chromium-headless-shell", "headless_shell", "chromium", "chromium-browser", "google-chrome")

@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Decide, Submit
-from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
+from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
@@ -22,6 +22,7 @@ from oi_tui.app.engine.session.services import MakeKernels, Services, Trial
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineClient, LocalClient
+from oi_tui.plugins.host import built_in_hooks
 from support.kinds import Kind, narrow, of
 
 NO_RULES = Policy()
@@ -93,7 +94,7 @@ async def engine(
     trail: AuditTrail | None = None,
     titles: bool = False,
     trial: Trial | None = None,
-    hooks: Hooks = NO_PLUGINS,
+    hooks: Hooks | None = None,
     spill_dir: Path | None = None,
 ) -> AsyncIterator[Front]:
     """`kernels` are those of the first session; later ones have fresh fakes. What makes kernels makes them for all."""
@@ -111,7 +112,7 @@ async def engine(
             send=send,
             log=Log(store=store, trail=trail),
             policy=policy,
-            hooks=hooks,
+            hooks=hooks or built_in_hooks(),
             trial=trial,
             spill_dir=spill_dir,
         )

@@ -7,7 +7,7 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent
-from oi_tui.app.engine.formats.export import export_session, import_session
+from oi_tui.plugins.session_files import export_session, import_session
 from support.exports import blocks_of
 
 ELEMENTS = frozenset(

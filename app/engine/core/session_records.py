@@ -4,8 +4,8 @@ from typing import Literal
 
 from oi_tui.app.engine.core.values import Value
 
-ExportFormat = Literal["ipynb", "md", "html", "lmc", "messages"]
-"""Notebook, Markdown, one self-contained page, or the message language."""
+ExportFormat = str
+"""`lmc`, `messages`, or the name of a format of a plugin: `ipynb`, `md`, `html` of the built-in ones."""
 
 HitKind = Literal["title", "prompt", "answer", "code", "output"]
 """Where in a session a word was found."""

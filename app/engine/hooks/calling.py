@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -176,14 +177,16 @@ class Hooks:
                 continue
             yield plugin, result
 
-    def run(self, plugin: str, hook: str, function: Callable[..., Any], *arguments: object) -> Any:
+    def run(
+        self, plugin: str, hook: str, function: Callable[..., Any], *arguments: object, patient: bool = False
+    ) -> Any:
         """Call a function of a plugin; PluginFailed, when it is reported, for whatever it raises, and for what is not
-        called any more."""
+        called any more. `patient`: it may take its time, for nothing waits."""
         if (plugin, hook) in self._dropped:
             raise PluginFailed
         began = time.perf_counter()
         try:
-            with time_limit(TIME_LIMIT):
+            with nullcontext() if patient else time_limit(TIME_LIMIT):
                 return function(*arguments)
         except TookTooLong as error:
             self._report(plugin, hook, error)
@@ -195,7 +198,7 @@ class Hooks:
             self._tell(Trouble(plugin, hook, "failed", error_line(error)))
             raise PluginFailed from error
         finally:
-            if (took := time.perf_counter() - began) > self._slow:
+            if (took := time.perf_counter() - began) > self._slow and not patient:
                 self._note_slow(plugin, hook, took)
 
     def reject(self, plugin: str, hook: str, why: str) -> None:

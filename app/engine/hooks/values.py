@@ -25,7 +25,7 @@ class Refuse:
     """For the person."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SessionContent:
     """A session as exporters get it: folded, pictures left out where that is wanted."""
 
@@ -43,7 +43,9 @@ class Exporter:
     """For the list of formats."""
     suffix: str
     """Of files, with its dot."""
-    write: Callable[[SessionContent], bytes | str]
+    write: Callable[[SessionContent], bytes | str] | str
+    """The function, or where it is, `module:function`, to be imported for the first export. StoreError for what the
+    person should read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,5 +64,6 @@ class Importer:
     title: str
     suffixes: tuple[str, ...]
     """Of files that it is asked about, with their dots."""
-    read: Callable[[bytes, str], ImportedContent | None]
-    """Content and name of a file; None if it is of another format."""
+    read: Callable[[bytes, str], ImportedContent | None] | str
+    """Gets content and name of a file; None if it is of another format, StoreError if it is a broken one. The function
+    or where it is, as above."""

@@ -28,7 +28,9 @@ from oi_tui.app.engine.core.protocol import (
 from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.core.verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
 from oi_tui.app.engine.files.whole_file import write_whole
-from oi_tui.app.engine.formats.export import export_session
+from oi_tui.app.engine.formats.export import write_session
+from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
+from oi_tui.app.engine.hooks.session_files import session_writers
 from oi_tui.app.engine.log.store import Claims, Store
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.transcript.event_log import fold_events
@@ -55,8 +57,9 @@ UPKEEP = 0.05
 class Library:
     """Answers verbs about sessions, in order; of searches that wait only the newest is answered."""
 
-    def __init__(self, open_store: Callable[[], Store], send: Send, claims: Claims) -> None:
-        """`open_store` is called in the thread, when something is asked for the first time."""
+    def __init__(self, open_store: Callable[[], Store], send: Send, claims: Claims, hooks: Hooks = NO_PLUGINS) -> None:
+        """`open_store` is called in the thread, when something is asked for the first time; `hooks` write files."""
+        self._hooks = hooks
         self._claims = claims
         self._open_store = open_store
         self._send = send
@@ -156,7 +159,7 @@ class Library:
                     )
                 )
             case ExportSession():
-                return _export(store, verb)
+                return _export(store, verb, self._hooks)
             case FindPrompts():
                 return _prompts(store, verb) if verb is self._newest_prompts else None
             case _:
@@ -219,13 +222,14 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]} …"
 
 
-def _export(store: Store, verb: ExportSession) -> SessionExported:
+def _export(store: Store, verb: ExportSession, hooks: Hooks) -> SessionExported:
     """Write the file whole or not at all, and never over another."""
     path = Path(verb.path).expanduser()
     if not path.is_absolute():
         raise SettingsError(f"The path {verb.path} is not absolute.")
     record = store.record(verb.session_id)
-    data = export_session(store.load(verb.session_id), verb.format, images=verb.images, title=record.title)
+    events, writers = store.load(verb.session_id), session_writers(hooks)
+    data = write_session(events, verb.format, writers, images=verb.images, title=record.title)
     try:
         write_whole(path, data)
     except FileExistsError as error:

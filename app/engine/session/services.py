@@ -112,7 +112,11 @@ class Services:
     def library(self) -> Library | None:
         """Answers questions about sessions that need not be open."""
         store = self.store
-        return None if store is None else Library(lambda: Store(store.path, store.on_delete), self.send, self.claims)
+        return (
+            None
+            if store is None
+            else Library(lambda: Store(store.path, store.on_delete), self.send, self.claims, self.hooks)
+        )
 
     @cached_property
     def servers(self) -> Servers:

@@ -6,8 +6,9 @@ from a file. Nor does it speak as the program: notices, and the rules that let c
 is where the session was, to be asked about before it is used.
 """
 
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any
 
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.errors import StoreError
@@ -15,14 +16,14 @@ from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.session_records import TITLE_LIMIT
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.formats.export.json_reading import read_json
-from oi_tui.app.engine.formats.export.notebook_reading import blocks_of_notebook
 from oi_tui.app.engine.formats.lmc.envelope import FORMAT, blocks_of_envelope, blocks_of_list
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from oi_tui.app.engine.transcript.outline import SessionOutline
 
-ImportFormat = Literal["ipynb", "lmc"]
+Reader = Callable[[bytes, str], tuple[list[Block], SessionOutline | None] | None]
+"""Gets content and name of a file; None if it is of another format, StoreError if it is a broken one."""
 
 LONGEST_PATH = 4_096
 
@@ -36,11 +37,16 @@ class ImportedSession(Value, frozen=True, kw_only=True):
     """Of the session, else the name of the file."""
     cwd: str
     """An absolute path that need not exist, "" if the file names none."""
-    format: ImportFormat
+    format: str
+    """`lmc`, or the name of a reader."""
 
 
-def import_session(data: bytes, name: str) -> ImportedSession:
-    """The session in a file with this name; StoreError if there is none in it."""
+def read_session(data: bytes, name: str, readers: Mapping[str, Reader]) -> ImportedSession:
+    """The session in a file with this name, as one of the readers or the message language has it; StoreError if there
+    is none in it."""
+    for form, read in readers.items():
+        if (found := read(data, name)) is not None:
+            return _make_session(*found, name, form)
     content = read_json(data)
     session: SessionOutline | None
     match content:
@@ -49,16 +55,11 @@ def import_session(data: bytes, name: str) -> ImportedSession:
             return _make_session(blocks, session, name, "lmc")
         case list():
             return _make_session(blocks_of_list(content), None, name, "lmc")
-        case {"cells": _} | {"nbformat": _} | {"worksheets": _}:
-            blocks, session = blocks_of_notebook(content)
-            return _make_session(blocks, session, name, "ipynb")
         case _:
             raise StoreError("The file holds no session", hint=_hint(content))
 
 
-def _make_session(
-    blocks: list[Block], session: SessionOutline | None, name: str, form: ImportFormat
-) -> ImportedSession:
+def _make_session(blocks: list[Block], session: SessionOutline | None, name: str, form: str) -> ImportedSession:
     events = events_of_blocks(blocks, session.usage if session is not None else None)
     title = session.title if session is not None else PurePath(name).stem.replace("_", " ")
     return ImportedSession(

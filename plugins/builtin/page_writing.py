@@ -9,18 +9,36 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 
-from oi_tui.app.engine.core.blocks import (
+from oi_tui.plugins.api import (
+    PLOTLY_TYPE,
+    TABLE_TYPE,
     Action,
     ActionBlock,
     Block,
+    ErrorOutput,
     NoticeBlock,
+    Output,
     ProseBlock,
+    RichOutput,
+    SessionContent,
+    StreamOutput,
     SummaryBlock,
     ThoughtBlock,
     UserBlock,
+    apply_carriage_returns,
+    attached_file,
+    frame_of,
+    plain_text,
+    plotly_summary,
+    read_html,
+    run_end,
+    says_something,
+    summary_title,
+    tell_places,
+    thought_title,
+    without_escapes,
 )
-from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.formats.export.page_parts import (
+from oi_tui.plugins.builtin.page_parts import (
     PICTURES,
     document,
     escape_text,
@@ -31,17 +49,7 @@ from oi_tui.app.engine.formats.export.page_parts import (
     prose,
     source,
 )
-from oi_tui.app.engine.formats.export.page_style import style_sheet
-from oi_tui.app.engine.text.attached import attached_file
-from oi_tui.app.engine.text.compact_table import TABLE_TYPE
-from oi_tui.app.engine.text.html_reader import read_html
-from oi_tui.app.engine.text.markdown import frame_of, run_end
-from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
-from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
-from oi_tui.app.engine.text.rich_text import says_something
-from oi_tui.app.engine.text.summaries import summary_title
-from oi_tui.app.engine.text.thoughts import thought_title
-from oi_tui.app.engine.text.whereabouts import tell_places
+from oi_tui.plugins.builtin.page_style import style_sheet
 
 _POLICY = "default-src 'none'; style-src '{style}'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -67,6 +75,11 @@ _PAGE = """\
 </body>
 </html>
 """
+
+
+def write_html(session: SessionContent) -> bytes:
+    """The page as a file, with the title of the session."""
+    return page_bytes(session.blocks, session.outline.title)
 
 
 def page_bytes(blocks: Iterable[Block], title: str) -> bytes:

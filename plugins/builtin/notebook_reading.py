@@ -10,20 +10,31 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import (
+from oi_tui.plugins.api import (
     Action,
     Block,
     CodeBlock,
+    ErrorOutput,
+    ImportedContent,
     NoticeBlock,
+    Output,
     ProseBlock,
+    RichOutput,
+    SessionOutline,
+    StoreError,
+    StreamOutput,
     SummaryBlock,
+    Tail,
     ThoughtBlock,
     UserBlock,
+    as_markdown,
+    attribute_to_file,
+    block_of,
+    escape_html,
+    fenced_block,
+    read_json,
 )
-from oi_tui.app.engine.core.errors import StoreError
-from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
-from oi_tui.app.engine.formats.export.notebook import METADATA_KEY, NOTEBOOK_VERSION, SHELL_MAGIC, tail_gap
-from oi_tui.app.engine.formats.export.notebook_form import (
+from oi_tui.plugins.builtin.notebook_form import (
     MAJOR,
     CellOutput,
     CodeCell,
@@ -38,15 +49,27 @@ from oi_tui.app.engine.formats.export.notebook_form import (
     is_json_mime,
     join_lines,
 )
-from oi_tui.app.engine.text.markdown import as_markdown, fenced_block
-from oi_tui.app.engine.text.raw_html import escape_html
-from oi_tui.app.engine.transcript.outline import SessionOutline, attribute_to_file, block_of
+from oi_tui.plugins.builtin.notebook_writing import METADATA_KEY, NOTEBOOK_VERSION, SHELL_MAGIC, tail_gap
 
 MOST_CELLS = 50_000
 
 _PLACE = re.compile(r" - at `\$\.?(.*)`$", re.DOTALL)
 _CELL = re.compile(r"cells\[(\d+)\]\.?")
 _KERNEL = re.compile(r"[A-Za-z0-9._-]{1,60}")
+
+
+def read_notebook(data: bytes, name: str) -> ImportedContent | None:
+    """For the importer: the session in a notebook, whatever its name; StoreError if it is a broken one."""
+    if not any(word in data for word in (b'"cells"', b'"nbformat"', b'"worksheets"')):
+        return None
+    match content := read_json(data):
+        case {"format": "oi-tui/lmc"}:
+            return None
+        case {"cells": _} | {"nbformat": _} | {"worksheets": _}:
+            blocks, outline = blocks_of_notebook(content)
+            return ImportedContent(blocks=tuple(blocks), outline=outline)
+        case _:
+            return None
 
 
 def blocks_of_notebook(content: dict[str, Any]) -> tuple[list[Block], SessionOutline | None]:

@@ -13,9 +13,22 @@ from typing import Any
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, ProseBlock
-from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput
-from oi_tui.app.engine.formats.export.notebook_form import (
+from oi_tui.plugins.api import (
+    Block,
+    CodeBlock,
+    ErrorOutput,
+    Output,
+    ProseBlock,
+    RichOutput,
+    SessionContent,
+    SessionOutline,
+    StreamOutput,
+    as_markdown,
+    block_outline,
+    escape_html,
+    has_run,
+)
+from oi_tui.plugins.builtin.notebook_form import (
     CellOutput,
     CodeCell,
     DisplayData,
@@ -28,10 +41,6 @@ from oi_tui.app.engine.formats.export.notebook_form import (
     is_json_mime,
     split_lines,
 )
-from oi_tui.app.engine.text.markdown import as_markdown
-from oi_tui.app.engine.text.raw_html import escape_html
-from oi_tui.app.engine.transcript.from_blocks import has_run
-from oi_tui.app.engine.transcript.outline import SessionOutline, block_outline
 
 METADATA_KEY = "oi_tui"
 """The key in metadata under which stands what is only ours."""
@@ -47,6 +56,11 @@ _RAISES = "raises-exception"
 """Words by which nbclient and nbconvert know what to do with a cell."""
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def write_notebook(session: SessionContent) -> bytes:
+    """The notebook as a file, from what an exporter gets."""
+    return notebook_bytes(session.blocks, session.outline)
 
 
 def notebook_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:

@@ -9,9 +9,18 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from oi_tui.app.engine.text.html import Document, Grid, Passage, Span
-from oi_tui.app.engine.text.markdown import FrameExcerpt, data_url, info_word, picture_bytes
-from oi_tui.app.engine.text.safe import safe_text, visible_text
+from oi_tui.plugins.api import (
+    Document,
+    FrameExcerpt,
+    Grid,
+    Passage,
+    Span,
+    data_url,
+    info_word,
+    picture_bytes,
+    safe_text,
+    visible_text,
+)
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml")
 """What browsers show, best first."""

@@ -1,0 +1,69 @@
+"""Formats of plugins for sessions as files: each call guarded, each error in plain words."""
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from pkgutil import resolve_name
+from typing import Any
+
+from oi_tui.app.engine.core.blocks import Block
+from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.formats.export import Reader, Writer
+from oi_tui.app.engine.hooks.calling import Hooks, PluginFailed
+from oi_tui.app.engine.hooks.registered import registered_exporters, registered_importers
+from oi_tui.app.engine.hooks.values import Exporter, ImportedContent, Importer, SessionContent
+from oi_tui.app.engine.transcript.outline import SessionOutline
+
+
+def session_writers(hooks: Hooks) -> dict[str, Writer]:
+    """What writes each format; StoreError where that fails."""
+    return {form: _writer(hooks, plugin, one) for form, (plugin, one) in registered_exporters(hooks).items()}
+
+
+def session_readers(hooks: Hooks, name: str) -> dict[str, Reader]:
+    """What reads each format, those first that this file's name speaks for; StoreError where that fails."""
+    suffix = PurePath(name).suffix.lower()
+    found = sorted(registered_importers(hooks).items(), key=lambda item: suffix not in item[1][1].suffixes)
+    return {form: _reader(hooks, plugin, one) for form, (plugin, one) in found}
+
+
+def _writer(hooks: Hooks, plugin: str, exporter: Exporter) -> Writer:
+    def write(blocks: Sequence[Block], outline: SessionOutline) -> bytes:
+        made = _call(hooks, plugin, exporter.format, exporter.write, SessionContent(tuple(blocks), outline))
+        if isinstance(made, str):
+            return made.encode("utf-8", "replace")
+        if not isinstance(made, bytes):
+            raise StoreError(f"The plugin {plugin} wrote a {type(made).__name__}, no file.")
+        return made
+
+    return write
+
+
+def _reader(hooks: Hooks, plugin: str, importer: Importer) -> Reader:
+    def read(data: bytes, name: str) -> tuple[list[Block], SessionOutline | None] | None:
+        made = _call(hooks, plugin, importer.format, importer.read, data, name)
+        if made is None:
+            return None
+        if not isinstance(made, ImportedContent):
+            raise StoreError(f"The plugin {plugin} read a {type(made).__name__}, no session.")
+        return list(made.blocks), made.outline
+
+    return read
+
+
+def _call(hooks: Hooks, plugin: str, form: str, function: Callable[..., Any] | str, *arguments: object) -> Any:
+    """What it gives; StoreError, also for what it says by one."""
+
+    def perform() -> Any:
+        try:
+            return (resolve_name(function) if isinstance(function, str) else function)(*arguments)
+        except StoreError as error:
+            return error
+
+    try:
+        made = hooks.run(plugin, f"format {form}", perform, patient=True)
+    except PluginFailed as failed:
+        title = f"The plugin {plugin} failed with this session in the format {form}."
+        raise StoreError(title, hint="The log says why. lmc needs no plugin.") from failed
+    if isinstance(made, StoreError):
+        raise made
+    return made
