@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from oi_tui.app.commands.registry import COMMANDS, Command
+from oi_tui.app.commands.typed import SlashLine, is_there
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -73,10 +74,19 @@ class CommandSet:
         exact = next((row for row in rows if name and row.slash == name), None)
         return exact or _row_called(name, COMMANDS) or _row_called(name, rows)
 
+    def is_path(self, line: SlashLine) -> bool:
+        """Whether a line that names no command is a prompt which begins with a path (`/api/users fails`) rather than a
+        slip (`/profile/x`)."""
+        if self.by_name(line.name) is not None:
+            return False
+        first, inner, _ = line.name.partition("/")
+        return is_there(first) if not inner and line.argument else bool(inner) and not self.similar(first)
+
     def similar(self, name: str) -> tuple[str, ...]:
         """What may have been meant by the name of a slash command that there is not, best first, at most three."""
         from difflib import get_close_matches  # only after a slip
 
+        name = re.split(r"[^a-z0-9-]", name.lower(), maxsplit=1)[0]
         names = [row.slash for row in self.rows() if row.slash]
         begun = [one for one in names if name and one.startswith(name)]
         return tuple(dict.fromkeys(begun + get_close_matches(name, names, n=3, cutoff=0.65)))[:3]

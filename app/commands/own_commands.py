@@ -162,6 +162,8 @@ def shell_prompt(text: str, folder: Path, trusted: str | None) -> Submit:
         return Submit(text=text, files=find_mentions(text, folder).files)
     own = OwnCommands(lambda: folder, lambda: trusted)
     commands = CommandSet(own.rows)
+    if commands.is_path(asked):
+        return Submit(text=text, files=find_mentions(text, folder).files)
     row = commands.by_name(asked.name)
     hint = "“oi-tui commands” lists yours. To ask a model about it, put words before the /."
     if row is None:

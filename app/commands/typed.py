@@ -1,5 +1,6 @@
 """What a text from the prompt asks for. Knows nothing of Textual: the command line reads prompts with it as well."""
 
+import os
 import re
 from pathlib import Path
 
@@ -12,9 +13,10 @@ CELL_MAGIC = "%%"
 
 
 class SlashLine(Value, frozen=True, kw_only=True):
-    """A line beginning with `/`."""
+    """A text beginning with `/`."""
 
     name: str
+    """Its first word, which need not be the name of a command."""
     argument: str = ""
 
 
@@ -22,7 +24,7 @@ def interpret(text: str, folder: Path) -> AnyVerb | SlashLine:
     """What a text from the composer is: a prompt, the user's own code, or a slash command.
 
     Code begins with its sign, without a space before it: that distinguishes it from pasted text. A text that begins
-    with `/` but looks like a path, or has more than one line, is a prompt.
+    with a path of this machine is a prompt, unless a command could have that name: who knows the commands decides.
     """
     stripped = text.strip()
     match text[:1]:
@@ -33,10 +35,19 @@ def interpret(text: str, folder: Path) -> AnyVerb | SlashLine:
         case "%" if stripped[1:].strip():
             source = stripped[1:].removeprefix("python") if re.match(r"%python\s", stripped) else stripped[1:]
             return Run(language="python", source=source.strip("\n ") if "\n" not in source else source.strip("\n"))
-    if re.fullmatch(r"/(?:[a-z][a-z0-9-]*)?(?: [^\n]*)?", stripped):
-        name, _, argument = stripped[1:].partition(" ")
-        return SlashLine(name=name, argument=argument.strip())
+    if re.match(r"/(?:[A-Za-z]|\s|$)", stripped):
+        name = re.split(r"\s", stripped[1:], maxsplit=1)[0]
+        if "/" not in name or not is_there(name.split("/")[0]):
+            return SlashLine(name=name, argument=stripped[1 + len(name) :].strip())
     return Submit(text=text, files=find_mentions(text, folder).files)
+
+
+def is_there(name: str) -> bool:
+    """Whether the root of this machine has something of this name."""
+    try:
+        return name.strip(".") != "" and os.path.lexists(f"/{name}")
+    except ValueError:  # a NUL
+        return False
 
 
 def needs_body(text: str) -> bool:

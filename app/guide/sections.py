@@ -12,6 +12,9 @@ _HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
 _COMMAND = re.compile(r"^\| `/([\w-]+)[^`]*` \| [^|]* \| (?:`oi-tui ([^`]+)`)? ?\| (.+) \|$", re.MULTILINE)
 _WORD = re.compile(r"[\w.-]+")
 
+CODE_LINE, SENTENCE = 8, 20
+"""What a section weighs for each line of code, and each sentence, that has a command."""
+
 
 class GuideSection(NamedTuple):
     """A heading of a page with what stands below it, up to the next heading."""
@@ -42,13 +45,13 @@ def guide_sections() -> tuple[GuideSection, ...]:
     return tuple(section for page in guide_pages() for section in _split(page.topic, page.text))
 
 
-def find_section(word: str, commands: Sequence[str] = ()) -> GuideSection | None:
+def find_section(word: str, commands: Sequence[str] = (), *, least: int = 1) -> GuideSection | None:
     """The section whose heading says this word, else the one that tells most of `commands`, written as a person types
-    them (`/usage`); None if there is none."""
+    them (`/usage`); None if there is none, or none that weighs at `least` so much."""
     written = [re.compile(rf"(?<![\w/]){re.escape(command)}(?![\w-])") for command in commands]
     ranked = [(_weight(section, word, written), section) for section in guide_sections()]
     weight, best = max(ranked, key=lambda one: one[0])
-    return best if weight else None
+    return best if weight >= least else None
 
 
 def similar_words(word: str, commands: Iterable[str]) -> list[str]:
@@ -71,7 +74,7 @@ def _weight(section: GuideSection, word: str, written: Sequence[re.Pattern[str]]
     heading, wanted = [one.lower() for one in _WORD.findall(section.heading)], word.lower().split()
     told = 0
     for line in section.text.splitlines():
-        worth = 1 if line.startswith("    ") else 0 if line.startswith("|") else 20
+        worth = CODE_LINE if line.startswith("    ") else 0 if line.startswith("|") else SENTENCE
         told += worth * sum(len(one.findall(line)) for one in written)
     if told or not written:  # of a command, "logs" is not "The audit log"
         heading, wanted = [one.removesuffix("s") for one in heading], [one.removesuffix("s") for one in wanted]

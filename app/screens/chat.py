@@ -318,8 +318,8 @@ class ChatScreen(Screen[None]):
         self.desk.withdraw(event.text, drop=event.drop)
 
     async def run_command(self, typed: SlashLine) -> None:
-        """Do what a slash command says."""
-        await self.desk.commander.run(typed, wait=False)
+        """Do what a slash command says that was chosen from a list."""
+        await self.desk.commander.run(typed, wait=False, written=False)
 
     def on_welcome_example_chosen(self, event: Welcome.ExampleChosen) -> None:
         """An example to begin with; the person sends it."""

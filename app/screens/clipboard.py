@@ -7,11 +7,13 @@ through the terminal where that has Kitty's protocol (OSC 5522).
 
 import asyncio
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.clipboard_reading import TerminalClipboard, UnreadableClipboard
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ async def read_clipboard(
         return Clipboard(why=f"{command[0]} did not answer within {TIME_LIMIT:.0f} s.")
     except OSError as error:
         return Clipboard(why=f"{command[0]} cannot be started: {error.strerror}.")
+    except UnreadableClipboard as error:
+        return Clipboard(why=f"The clipboard cannot be read: {command[0]} says “{error}”.")
     if any(len(one) > MOST_BYTES for one in found):
         return Clipboard(why=f"What is in the clipboard is larger than {MOST_BYTES // 1_000_000} MB.")
     return Clipboard(found[0], found[1].decode(errors="replace"), found[2].decode(errors="replace"))
@@ -111,29 +115,43 @@ def _reading_command(environ: Mapping[str, str]) -> list[str] | None:
     return next((command for command in candidates if shutil.which(command[0], path=path)), None)
 
 
+_MOST_SAID = 300
+"""Bytes of a program's complaint."""
+_EMPTY = re.compile(rb"No selection|Nothing is copied|No suitable type|target \S+ not available|no owner for", re.I)
+"""What the programs say where there is nothing to paste, or not in this form."""
+
+
 async def _read(command: list[str], kind: str, environ: Mapping[str, str]) -> bytes:
-    """The content in one form, at most a byte more than is allowed; b"" if there is none."""
+    """The content in one form, at most a byte more than is allowed; b"" if there is none. UnreadableClipboard with what
+    the program says where it fails."""
     wayland = ["--type", kind] if kind else ["--list-types"]
     process = await asyncio.create_subprocess_exec(
         *command,
         *(wayland if command[0] == "wl-paste" else ["-target", kind]),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
         env=dict(environ),
     )
-    content = bytearray()
+    content, said = bytearray(), bytearray()
     try:
         assert process.stdout is not None
+        assert process.stderr is not None
         while len(content) <= MOST_BYTES and (piece := await process.stdout.read(1 << 20)):
             content += piece
         if len(content) <= MOST_BYTES:
+            while len(said) < _MOST_SAID and (piece := await process.stderr.read(_MOST_SAID)):
+                said += piece
             await process.wait()
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return bytes(content) if process.returncode == 0 or len(content) > MOST_BYTES else b""
+    if process.returncode == 0 or len(content) > MOST_BYTES:
+        return bytes(content)
+    if (words := said[:_MOST_SAID].decode(errors="replace").split()) and not _EMPTY.search(said):
+        raise UnreadableClipboard(safe_text(" ".join(words)))
+    return b""
 
 
 def _is_remote(environ: Mapping[str, str]) -> bool:

@@ -8,9 +8,10 @@ from typing import Protocol
 from textual.screen import Screen
 
 from oi_tui.app.commands.command_set import CommandSet
+from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.own_commands import OwnCommands
 from oi_tui.app.commands.registry import Command, Situation, WrongArgument
-from oi_tui.app.commands.typed import SlashLine
+from oi_tui.app.commands.typed import SlashLine, interpret
 from oi_tui.app.engine.core.verbs import (
     AnyVerb,
     FindInstructions,
@@ -48,6 +49,14 @@ class SendsPrompts(Protocol):
         """Say it where the person writes or is asked; 0 seconds is until the text changes."""
         ...
 
+    def insists(self, text: str) -> bool:
+        """Whether this very text was held back the last time."""
+        ...
+
+    def hold(self, text: str, words: str) -> None:
+        """Leave a text in the prompt and say why; sent again, it is sent."""
+        ...
+
     def set_approval(self, verb: SetApproval) -> None:
         """Another approval mode, and what it means."""
         ...
@@ -72,31 +81,50 @@ class CommandDesk:
         bridge, transcript = self._bridge, self._bridge.transcript
         return Situation(transcript.turn_open, bridge.busy, not transcript.blocks, bridge.stopped)
 
-    async def run(self, typed: SlashLine, *, wait: bool) -> bool:
-        """Do what a slash command says; one that cannot be followed stays in the prompt. Whether the session will show
-        an answer, rather than another view."""
+    async def run(self, typed: SlashLine, *, wait: bool, written: bool = True) -> bool:
+        """Do what a slash command says; one that was `written` in the prompt, and cannot be followed, stays there.
+        Whether the session will show an answer, rather than another view."""
         try:
-            return await self._follow(typed, wait=wait)
+            if written and (self.commands.by_name(typed.name) is None or "\n" in typed.argument):
+                return self._take_as_prompt(typed, wait=wait)
+            return await self._follow(typed, wait=wait, written=written or self._is_lone_command())
         except WrongArgument as wrong:
             self._desk.tell(str(wrong), failed=True, seconds=0)
             return False
 
-    async def _follow(self, typed: SlashLine, *, wait: bool) -> bool:
+    def _take_as_prompt(self, typed: SlashLine, *, wait: bool) -> bool:
+        """Send a text that begins with a path; what else is no command only if the person sends it once more."""
+        desk, row = self._desk, self.commands.by_name(typed.name)
+        text = desk.area.full_text
+        if not (self.commands.is_path(typed) or desk.insists(text)):
+            told = f"/{row.slash} takes one line." if row is not None else self._unknown(typed.name)
+            slip = row is None and (not typed.argument or bool(self.commands.similar(typed.name)))
+            if slip and "/" not in typed.name and "\n" not in typed.argument:
+                raise WrongArgument(told)
+            desk.hold(text, f"{told} Enter sends it to the model.")
+            return False
+        return desk.submit(Submit(text=text, files=find_mentions(text, desk.folder).files), wait=wait, typed=True)
+
+    def _is_lone_command(self) -> bool:
+        """Whether the prompt holds the name of a command only: what was begun there is done elsewhere."""
+        asked = interpret(self._desk.area.text, self._desk.folder)
+        return isinstance(asked, SlashLine) and not asked.argument and self.commands.by_name(asked.name) is not None
+
+    async def _follow(self, typed: SlashLine, *, wait: bool, written: bool) -> bool:
         row, area = self.commands.by_name(typed.name), self._desk.area
         if row is None:
             raise WrongArgument(self._unknown(typed.name))
         if why := row.why_not(self.situation):
             raise WrongArgument(f"/{row.slash} does not apply now: {why}.")
-        is_written = area.text.startswith("/")
         if not typed.argument and (row.picker or (row.choices() and row.arguments[0].required)):
+            if written:
+                area.accept()  # who leaves the list finds it with ↑, and nothing that is typed next is added to it
             await self._screen.run_action(row.picker or f"app.palette({row.id!r})")
-            if row.picker and is_written:
-                area.accept()
             return False
         verb = _verb_of(row, typed.argument)
         if isinstance(verb, Submit):
-            return self._desk.submit(verb, wait=wait, typed=is_written)
-        if is_written:
+            return self._desk.submit(verb, wait=wait, typed=written)
+        if written:
             area.accept()
         if isinstance(verb, SetApproval):
             self._desk.set_approval(verb)

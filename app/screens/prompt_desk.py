@@ -152,6 +152,15 @@ class PromptDesk:
         self._bridge.send(prompt)
         return True
 
+    def insists(self, text: str) -> bool:
+        """Whether this very text was held back the last time."""
+        return bool(text) and text == self._insisted
+
+    def hold(self, text: str, words: str) -> None:
+        """Leave a text in the prompt and say why; sent again, it is sent."""
+        self._insisted = text
+        self.tell(words, failed=True, seconds=0)
+
     def begin_with(self, text: str, missing: Sequence[str]) -> None:
         """A prompt of the command line that mentions files which are missing: it waits for the person."""
         self.area.fill(text)
@@ -193,21 +202,19 @@ class PromptDesk:
     def _may_send(self, text: str) -> bool:
         """Whether all files are there, or the person knows that they are not."""
         missing, lost = find_mentions(text, self.folder).missing, self.area.tokens.lost_pictures(text)
-        if not (missing or lost) or text == self._insisted:
+        if not (missing or lost) or self.insists(text):
             self._insisted = ""
             return True
         if missing:
             self._refuse(text, missing)
         else:
-            self._insisted = text
             gone = "Paste the picture again. Enter sends the prompt without it."
-            self.tell(f"{lost[0]} was not kept. {gone}", failed=True, seconds=0)
+            self.hold(text, f"{lost[0]} was not kept. {gone}")
         return False
 
     def _refuse(self, text: str, missing: Sequence[str]) -> None:
-        self._insisted = text
         names = " and ".join(f"@{safe_text(name)}" for name in missing[:3])
-        self.tell(f"No such file: {names}. Enter sends the prompt all the same.", failed=True, seconds=0)
+        self.hold(text, f"No such file: {names}. Enter sends the prompt all the same.")
 
     def _offer_to_quit(self) -> None:
         if self._bridge.busy:

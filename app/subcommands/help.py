@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from io import StringIO
 
 import click
@@ -12,7 +13,7 @@ import click
 from oi_tui.app.engine.text.safe import coloured_text
 from oi_tui.app.flags import words
 from oi_tui.app.guide.pages import close_topics, guide_page, guide_pages
-from oi_tui.app.guide.sections import find_section, similar_words, slash_rows
+from oi_tui.app.guide.sections import SENTENCE, find_section, similar_words, slash_rows
 from oi_tui.app.subcommands import SUBCOMMANDS, subcommand
 from oi_tui.app.terminal.echo import echo
 
@@ -62,12 +63,14 @@ def _find_text(topic: tuple[str, ...]) -> str:
     row = slash_rows().get(said)
     shell = said if row is None else row.shell
     about = "" if row is None else row.about
-    if row is None and (command := _find_subcommand(said)) is not None:
+    command = _find_subcommand(said) if row is None else None
+    if command is not None:
         about = command.get_short_help_str(limit=WIDEST)
     if not about and (page := guide_page(said)) is not None:
         return page.text
     typed = [*([f"/{said}"] if row is not None else []), *([f"oi-tui {shell}"] if about and shell else [])]
-    section = (find_section(said) if not about else None) or find_section(said, typed)
+    least = 1 if command is None else SENTENCE + 1  # one that only mentions it says less than its own help
+    section = (find_section(said) if not about else None) or find_section(said, typed, least=least)
     if section is None and not about:
         near = list(dict.fromkeys([*similar_words(said, [*slash_rows(), *SUBCOMMANDS]), *close_topics(said)]))[:3]
         hint = f"Did you mean {', '.join(near)}?" if near else "`oi-tui help` lists the topics."
@@ -77,6 +80,9 @@ def _find_text(topic: tuple[str, ...]) -> str:
     page = guide_page(said)
     if page is not None:
         parts.append(page.text)
+    elif section is None and command is not None:
+        usage = click.Context(command, info_name=f"oi-tui {said}", max_content_width=WIDEST).get_help()
+        parts = [f"# oi-tui {said}\n\n{textwrap.indent(click.unstyle(usage), '    ')}\n"]
     elif section is not None:
         parts += [section.text, f"More on this page: `oi-tui help {section.topic}`\n"]
     return "\n".join(parts)

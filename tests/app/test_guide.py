@@ -111,7 +111,9 @@ def test_C12_help_finds_the_section_that_explains_a_command_or_a_word(capsys: py
         (["restart"], "## Interrupt and restart"),
         (["attach"], "## Detach and attach"),
         (["exit", "codes"], "## Exit codes"),
-        (["config", "set"], "## "),
+        (["config", "set"], "# Settings"),
+        (["config", "show"], "Usage: oi-tui config show"),
+        (["doctor"], "Usage: oi-tui doctor"),
     ):
         text = printed(*words)
         assert heading in text, words

@@ -75,6 +75,18 @@ async def test_P4_the_best_form_is_read(tmp_path: Path) -> None:
     assert await read_clipboard(script(tmp_path, "exit 1")) == Clipboard()
 
 
+async def test_P4_a_program_that_fails_is_not_taken_for_an_empty_clipboard(tmp_path: Path) -> None:
+    for said in ("No selection", "Nothing is copied", "Error: target STRING not available", ""):
+        assert await read_clipboard(script(tmp_path, f"echo '{said}' >&2; exit 1")) == Clipboard(), said
+    for said in ("Missing a seat", "Failed to connect to a Wayland server"):
+        found = await read_clipboard(script(tmp_path, f"echo '{said}' >&2; exit 1"))
+        assert found == Clipboard(why=f"The clipboard cannot be read: wl-paste says “{said}”.")
+    loud = await read_clipboard(script(tmp_path, "printf '\\033]0;x\\007'; head -c 50000 /dev/zero >&2; exit 1"))
+    assert "cannot be read" in loud.why
+    assert len(loud.why) < 1000
+    assert loud.why.isprintable()
+
+
 async def test_P4_a_clipboard_that_hangs_or_never_ends_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = 'case "$*" in *list-types*) echo image/png;; *) exec cat /dev/zero;; esac'
     assert "larger than 20 MB" in (await read_clipboard(script(tmp_path, endless))).why

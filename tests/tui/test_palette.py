@@ -3,10 +3,11 @@
 import pytest
 
 from oi_tui.app.commands.registry import COMMANDS
-from oi_tui.app.engine.core.events import SettingsChanged
-from oi_tui.app.engine.core.verbs import AddRule, FindModels, SetApproval
+from oi_tui.app.engine.core.events import SettingsChanged, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.verbs import AddRule, FindModels, SetApproval, Submit
 from oi_tui.app.screens.palette_screen import PaletteScreen, match_rank
 from oi_tui.widgets.approval import ApprovalPanel
+from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.lettering import Options, Words
 from support.stage import Play, Stage
 
@@ -86,3 +87,59 @@ async def test_a_command_that_needs_a_word_shows_what_there_is_and_what_is_typed
         await stage.settle()
         assert stage.prompt.has_focus
         assert len(stage.engine.asked) == 1
+
+
+async def test_C17_escape_from_any_list_that_a_command_opens_leaves_an_empty_prompt(play: Play) -> None:
+    lists = [row.slash for row in COMMANDS if row.slash and row.choices() and row.arguments[0].required]
+    assert {"approve", "complete", "rule", "profile", "theme", "export"} <= set(lists)
+    async with play() as stage:
+        stage.engine.say(TurnStarted(block_id="u1", text="hi"), TurnEnded(reason="done"))
+        for name in lists:
+            await stage.pilot.press(*f"/{name}", "escape", "enter")
+            await stage.until(lambda: stage.app.screen is not stage.app.chat)
+            await stage.pilot.press("escape")
+            await stage.until(lambda: stage.app.screen is stage.app.chat)
+            assert stage.prompt.text == "", name
+            await stage.pilot.press("up")
+            assert stage.prompt.text == f"/{name}"
+            await stage.pilot.press("ctrl+c")
+        # A prompt that was being written before the palette was opened is still there after it.
+        for begun, left in (("/etc/hosts is broken", "/etc/hosts is broken"), ("/usage", "")):
+            stage.prompt.fill(begun)
+            await stage.pilot.press("ctrl+p", *"usage", "enter")
+            await stage.until(lambda: stage.engine.asked)
+            await stage.settle()
+            assert stage.prompt.text == left
+            await stage.pilot.press("ctrl+c")
+
+
+async def test_C17_a_word_that_is_no_command_goes_to_the_model_only_when_sent_once_more(play: Play) -> None:
+    async with play() as stage:
+        sent = 0
+        for text, told in (
+            ("/profile/instructions", "No command /profile/instructions. Did you mean /profile?"),
+            ("/Profile", "Did you mean /profile?"),
+            ("/modle gpt-5", "Did you mean /model?"),
+            ("/quit!", "Did you mean /quit?"),
+            ("/zzz", "No command /zzz."),
+            ("/zzz gives 500", "No command /zzz."),
+            ("/model x\nand more", "/model takes one line."),
+        ):
+            stage.prompt.fill(text)
+            await stage.pilot.press("enter")
+            await stage.settle()
+            note = stage.app.chat.query_one(Composer).note
+            assert (stage.prompt.text, len(stage.engine.asked)) == (text, sent), text
+            assert told in note
+            await stage.pilot.press("enter")
+            sent += "Enter sends it" in note
+            assert len(await stage.engine.heard(sent)) == sent
+        assert [verb.text for verb in stage.engine.asked if isinstance(verb, Submit)] == [
+            *("/profile/instructions", "/zzz gives 500", "/model x\nand more")
+        ]
+        # What begins with a path is a prompt, on this machine or in a program; so is a comment.
+        for text in ("/etc/hosts is broken", "/tmp is full", "/accounts/users/7 gives 500", "// a\nb", "/^a$/ fails"):
+            stage.prompt.fill(text)
+            await stage.pilot.press("enter")
+            sent += 1
+            assert (await stage.engine.heard(sent))[-1] == Submit(text=text)
