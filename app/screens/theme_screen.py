@@ -86,7 +86,8 @@ class ThemeScreen(PickScreen[str | None]):
         self._chosen = chosen
         self._preview = preview
         self._blocks = tuple(blocks[-_MOST:]) or _EXAMPLE
-        self._names = [AUTO, *theme_names(theme_folders())]
+        self.names = [AUTO, *theme_names(theme_folders())]
+        """As they are listed."""
         self._rows: list[str] = []
         self._shown = ""
 
@@ -111,7 +112,7 @@ class ThemeScreen(PickScreen[str | None]):
 
     def look_for(self, words: str) -> None:
         """Names that have these words."""
-        self._rows = [name for name in self._names if all(word in name for word in words.casefold().split())]
+        self._rows = [name for name in self.names if all(word in name for word in words.casefold().split())]
         options = self.query_one(Options)
         options.clear_options()
         options.add_options(lettering(name) for name in self._rows)

@@ -1,18 +1,20 @@
 """`oi-tui theme`: what it lists, and what it writes."""
 
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from oi_tui.app.cli import program
+from oi_tui.app.commands.own_theme import themes_in_words
 from oi_tui.app.commands.theme_folders import own_themes, theme_folders
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.hooks.specs import hookimpl
 from oi_tui.plugins import host
 from oi_tui.plugins.screen_specs import ScreenHooks
-from oi_tui.themes.loader import load_palette
+from oi_tui.themes.loader import ThemeError, choose_palette, load_palette
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +72,26 @@ def test_V19_a_plugin_brings_themes_and_replaces_none(tmp_path: Path, monkeypatc
     monkeypatch.setattr(host, "screen_hooks", lambda: hooks)
     assert load_palette("reef", theme_folders()).title == "Of a plugin"
     assert load_palette("nord", theme_folders()).title == "After Nord"
+
+
+def test_V19_a_theme_of_a_plugin_with_a_mistake_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reef.toml").write_text('title = "Reef"\n\n[inks]\nacent = "#00ffaa"\n')
+    (tmp_path / "tide.toml").write_text('title = "Tide"\n')
+
+    class Reef:
+        @hookimpl
+        def register_themes(self) -> Path:
+            return tmp_path
+
+    hooks = Hooks(ScreenHooks, [("reef", Reef())])
+    monkeypatch.setattr(host, "screen_hooks", lambda: hooks)
+    wrong = "reef.toml, line 4: there is no key inks.acent; did you mean inks.accent?"
+    with pytest.raises(ThemeError, match=re.escape(wrong)):
+        load_palette("reef", theme_folders())
+    listed = "\n".join(themes_in_words())
+    assert wrong in listed
+    assert "tide" in listed
+    palette, why = choose_palette("reef", theme_folders())
+    assert (palette.name, why) == ("harbour", f"Using the theme harbour: {wrong}.")

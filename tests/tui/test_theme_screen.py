@@ -91,3 +91,13 @@ async def test_V19_V20_a_theme_follows_its_file_and_auto_the_terminal(play: Play
         mine.unlink()
         themes.look_at_file()
         assert ground(stage) == page("harbour")
+
+
+async def test_V19_what_is_saved_shows_within_two_seconds_without_a_key(play: Play, own: Path) -> None:
+    mine = own / "mine.toml"
+    mine.write_text('base = "nord"\n')
+    async with play(settings=Settings(screen=ScreenSection(theme="mine"))) as stage:
+        assert ground(stage) == page("nord")
+        mine.write_text('base = "nord"\n[surfaces]\nbackground = "#102030"\n')
+        os.utime(mine, (0, 1))
+        await stage.until(lambda: ground(stage) == "#102030")
