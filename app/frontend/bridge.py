@@ -191,10 +191,8 @@ class Bridge:
         self._again.set()
 
     async def run(self, complete: asyncio.Event) -> None:
-        """Carry replies and verbs until closed; after a loss, from the next `restart` on.
-
-        The engine may start before the view is `complete`; nothing but the state of things is shown before.
-        """
+        """Carry replies and verbs until closed; after a loss, from the next `restart` on. The engine may start before
+        the view is `complete`; nothing but the state of things is shown before."""
         while not self._closing:
             lost: tuple[str, str] | None = None
             try:

@@ -29,12 +29,13 @@ from oi_tui.app.screens.clipboard import copy
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.context_actions import ContextActions
 from oi_tui.app.screens.external_editor import EditorFailed, suffix_of, view_in_editor, view_in_pager
+from oi_tui.app.screens.frame_desk import KernelFrame
 from oi_tui.app.screens.picture_screen import PictureScreen
 from oi_tui.app.screens.picture_viewer import NoPictureViewer, open_picture
 from oi_tui.app.screens.rebuild import RebuildScreen, describe_chain
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import REMOTE_LIMIT, SaveAsScreen, SaveFailed, read_bounded, save
-from oi_tui.app.screens.viewer import ViewerContent, ViewerScreen
+from oi_tui.app.screens.viewer import TableContent, ViewerContent, ViewerScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea
@@ -62,6 +63,8 @@ class BlockActions:
         """Colours of what is opened from here."""
         self.graphics = IN_CELLS
         """How it shows pictures."""
+        self.frame: KernelFrame | None = None
+        """The table that was opened last, if a kernel has it."""
 
     async def do(self, wish: BlockAction, block: Block) -> None:
         """Do it, or say why it cannot be done."""
@@ -142,11 +145,14 @@ class BlockActions:
         if isinstance(form.content, PictureFile):
             self._show_picture(form.content)
             return
-        self.show(form.content)
+        self.show(form.content, block.runs_in if isinstance(block, Action) else "")
 
-    def show(self, content: ViewerContent) -> None:
-        """On the whole screen."""
+    def show(self, content: ViewerContent, language: str = "") -> None:
+        """On the whole screen; the rows of a table come from the kernel of this language, which may have it still."""
         assert self.palette is not None
+        if isinstance(content, TableContent) and content.table.ref and language:
+            self.frame = KernelFrame(language, self._bridge.send, lambda: not self._bridge.stopped)
+            content = content._replace(source=self.frame)
         try:
             screen = ViewerScreen(content, self.palette, self._folder, editor=self._editor)
         except CannotRead as error:

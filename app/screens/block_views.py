@@ -18,7 +18,7 @@ from oi_tui.widgets.timeline.pixels import PictureSource
 from oi_tui.widgets.timeline.svg import SvgSource, can_draw
 from oi_tui.widgets.timeline.table_data import TableData, figure_data, table_of
 from oi_tui.widgets.viewer.json_tree import to_json
-from oi_tui.widgets.viewer.table_pane import as_csv
+from oi_tui.widgets.viewer.table_csv import as_csv
 
 
 class PictureFile(NamedTuple):
@@ -114,9 +114,10 @@ def _drawing(svg: str, number: int) -> BlockView:
 
 
 def _table(table: TableData, number: int, title: str = "the table") -> BlockView:
+    content = TableContent(title, table)
     if table.hidden_rows:
         title += f", {len(table.rows):,} of its {table.total_rows:,} rows"
-    return BlockView(title, f"table-{number}.csv", TableContent(title, table), lambda: as_csv(table).encode())
+    return BlockView(title, f"table-{number}.csv", content, lambda: as_csv(table).encode())
 
 
 def _text(title: str, text: str, name: str) -> BlockView:

@@ -28,6 +28,7 @@ from oi_tui.app.engine.core.protocol import (
     Detached,
     DraftKept,
     Failed,
+    FrameSeen,
     InstructionsFound,
     KernelsFound,
     ModelsFound,
@@ -271,10 +272,8 @@ class ChatScreen(Screen[None]):
         if isinstance(reply, ModelsFound | KernelsFound):
             self.parts.choices.note(reply)
         match reply:
-            case VariablesFound():
-                self.parts.variables.show(reply)
-            case VariableSeen():
-                self.parts.variables.show_detail(reply)
+            case VariablesFound() | VariableSeen() | FrameSeen():
+                self.parts.variables.take(reply)
             case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported() | Failed():
                 self.parts.sessions.take(reply)
             case PromptsFound() | DraftKept():

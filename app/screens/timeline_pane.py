@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from oi_tui.app.engine.core.blocks import Action, Block
-from oi_tui.app.engine.core.protocol import ContextFound
+from oi_tui.app.engine.core.protocol import ContextFound, FrameSeen
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.app.screens.bottom import Bottom
@@ -95,9 +95,14 @@ class TimelinePane(Vertical):
         self.timeline.focus()
         return True
 
-    def show_table(self, title: str, table: TableData) -> None:
+    def show_table(self, title: str, table: TableData, language: str) -> None:
         """A table that is in no block, on the whole screen."""
-        self._actions.show(TableContent(title, table))
+        self._actions.show(TableContent(title, table), language)
+
+    def take_rows(self, seen: FrameSeen) -> None:
+        """Rows of the table that is open."""
+        if self._actions.frame is not None:
+            self._actions.frame.take(seen)
 
     def show_context(self, found: ContextFound) -> None:
         """What takes the room in the model's context."""

@@ -3,7 +3,7 @@
 from textual import on
 
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.core.protocol import VariableSeen
+from oi_tui.app.engine.core.protocol import FrameSeen, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.verbs import Peek
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
@@ -51,4 +51,14 @@ class VariablesPanel(Inspector):
         super().show_detail(seen)
         wanted, self._opening = seen.name == self._opening and self.screen.is_current, ""
         if wanted and (table := table_of(RichOutput(data={TABLE_MIME_TYPE: seen.table}))) is not None:
-            self._pane.show_table(f"{seen.name} · variable", table)
+            self._pane.show_table(f"{seen.name} · variable", table, seen.language)
+
+    def take(self, found: VariablesFound | VariableSeen | FrameSeen) -> None:
+        """What the engine tells of a kernel that was looked into."""
+        match found:
+            case VariablesFound():
+                self.show(found)
+            case VariableSeen():
+                self.show_detail(found)
+            case FrameSeen():
+                self._pane.take_rows(found)

@@ -5,6 +5,7 @@ common: the line about it, searching, copying, saving, the editor.
 """
 
 import asyncio
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,6 +21,7 @@ from oi_tui.app.engine.text.words import quantity, size_in_words
 from oi_tui.app.screens.clipboard import copy
 from oi_tui.app.screens.external_editor import EditorFailed, view_in_editor
 from oi_tui.app.screens.save_as import SaveAsScreen, SaveFailed, save
+from oi_tui.app.screens.table_actions import TableActions
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
@@ -27,9 +29,11 @@ from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.search import Search
 from oi_tui.widgets.timeline.table_data import TableData
 from oi_tui.widgets.viewer.json_tree import JsonTree, to_json
-from oi_tui.widgets.viewer.line_index import LineIndex
+from oi_tui.widgets.viewer.line_index import LineIndex, Step
 from oi_tui.widgets.viewer.pane import TextPane
-from oi_tui.widgets.viewer.table_pane import TablePane, as_csv
+from oi_tui.widgets.viewer.table_csv import as_csv
+from oi_tui.widgets.viewer.table_pane import TablePane
+from oi_tui.widgets.viewer.table_source import NoRows, TableSource
 
 MOST_EDITED = 20_000_000
 """Largest file, in bytes, that the editor gets a copy of."""
@@ -51,6 +55,8 @@ class TableContent(NamedTuple):
 
     title: str
     table: TableData
+    source: TableSource | None = None
+    """What has all of its rows."""
 
 
 class JsonContent(NamedTuple):
@@ -86,17 +92,21 @@ class ViewerScreen(Screen[None]):
         """Shows `content`; `CannotRead` where that is a file that cannot be read. Files are saved in `folder`."""
         super().__init__()
         self._content = content
+        self._palette = palette
         self._folder = folder
         self._editor = editor
         self._search: Search | None = None
         self._seeking: Worker[None] | None = None
+        self._table: TableActions | None = None
         self._body: TextPane | TablePane | JsonTree
         match content:
             case TextContent(text=source):
                 lines = LineIndex.open(source) if isinstance(source, Path) else LineIndex.of(source)
                 self._body = TextPane(lines, palette, id="viewer-body")
             case TableContent():
-                self._body = TablePane(content.table, palette, id="viewer-body")
+                table = content.table
+                self._body = TablePane(table, palette, source=content.source, ref=table.ref, id="viewer-body")
+                self._table = TableActions(self, self._body, say=self._say, copy=self._copy, show=self._show_text)
             case JsonContent():
                 self._body = JsonTree(content.value, palette, id="viewer-body")
 
@@ -118,8 +128,8 @@ class ViewerScreen(Screen[None]):
         """What the last row says."""
         return (
             *key_labels(self, "/", "n"),
-            *(key_labels(self._body) if isinstance(self._body, TextPane) else ()),
-            *key_labels(self, "y", "s", "e", "esc"),
+            *(key_labels(self._body) if not isinstance(self._body, JsonTree) else ()),
+            *key_labels(self, *(("y", "s", "esc") if self._table is not None else ("y", "s", "e", "esc"))),
         )
 
     def on_unmount(self) -> None:
@@ -151,15 +161,18 @@ class ViewerScreen(Screen[None]):
 
     async def _seek(self, search: Search, step: int) -> None:
         bar = self.query_one(SearchBar)
-        for at in self._body.find(search, step):
-            if at.line is not None:
-                bar.matches = ""
-                self._body.mark(search, at.line)
-                self._tell_place()
-                return
-            bar.matches = f"searching … {at.share:.0%}"
-            await asyncio.sleep(0)
-        bar.matches = "not here"
+        try:
+            async for at in _steps(self._body.find(search, step)):
+                if at.line is not None:
+                    bar.matches = ""
+                    self._body.mark(search, at.line)
+                    self._tell_place()
+                    return
+                bar.matches = f"searching … {at.share:.0%}"
+                await asyncio.sleep(0)
+            bar.matches = "not here"
+        except NoRows as error:
+            bar.matches = str(error)
 
     def _stop_seeking(self) -> bool:
         """Whether there was a search to stop."""
@@ -173,14 +186,16 @@ class ViewerScreen(Screen[None]):
     # -- actions -------------------------------------------------------------------------------------------------
 
     def action_step_back(self) -> None:
-        """Stop a search that runs, else end the search, else go back."""
-        if self._stop_seeking():
+        """Stop what runs (a search, reading, saving), else end the search, else go back."""
+        if self._stop_seeking() or (self._table is not None and self._table.stop_saving()):
             return
         if self.has_class("-searching"):
             self.remove_class("-searching")
             self._search = None
             self._body.mark(None)
             self._body.focus()
+            return
+        if isinstance(self._body, TablePane) and self._body.stop_loading():
             return
         self.dismiss()
 
@@ -199,18 +214,22 @@ class ViewerScreen(Screen[None]):
 
     async def action_copy(self) -> None:
         """What is selected, else what the cursor is on."""
-        if selected := self.get_selected_text():
+        if self._table is not None:
+            await self._table.copy()
+        elif selected := self.get_selected_text():
             await self._copy(selected, "what is selected")
-        elif (copied := self._body.text_to_copy()) is not None:
+        elif not isinstance(self._body, TablePane) and (copied := self._body.text_to_copy()) is not None:
             await self._copy(*copied)
         else:
-            self._say("That is too much for the clipboard. Select a part with the mouse, or save it.", warning=True)
+            self._say("That is too much for the clipboard. Select a part with the mouse, or save it.", True)
 
     def action_save(self) -> None:
         """Ask where, then write it there."""
 
         def save_to(path: Path | None) -> None:
-            if path is not None:
+            if path is not None and self._table is not None:
+                self._table.save(path)
+            elif path is not None:
                 self.run_worker(self._save(path), name="save", group="save")
 
         self.app.push_screen(SaveAsScreen(_file_name(self._content), self._folder), save_to)
@@ -222,16 +241,23 @@ class ViewerScreen(Screen[None]):
             path = data
             try:
                 if path.stat().st_size > MOST_EDITED:
-                    self._say(f"Too big for a copy. The file is {path}.", warning=True)
+                    self._say(f"Too big for a copy. The file is {path}.", True)
                     return
                 data = path.read_bytes()
             except OSError as error:
-                self._say(f"{path.name} cannot be read: {error.strerror}.", warning=True)
+                self._say(f"{path.name} cannot be read: {error.strerror}.", True)
                 return
         try:
             view_in_editor(self.app, data.decode("utf-8", errors="replace"), _suffix(self._content), self._editor)
         except EditorFailed as failed:
-            self._say(str(failed), warning=True)
+            self._say(str(failed), True)
+
+    @on(TablePane.Asked)
+    def _do_with_table(self, event: TablePane.Asked) -> None:
+        """What takes a screen of its own; the table stays responsive."""
+        event.stop()
+        if self._table is not None:
+            self.run_worker(self._table.do(event.wish), name="table", group="table", exclusive=True)
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -239,6 +265,8 @@ class ViewerScreen(Screen[None]):
     @on(TablePane.Moved)
     @on(JsonTree.Moved)
     def _tell_place(self) -> None:
+        if self._table is not None:
+            self._table.tell_note()
         trouble = self._body.lines.trouble if isinstance(self._body, TextPane) else ""
         self.query_one("#viewer-place", Words).update(trouble or self._body.position)
 
@@ -256,19 +284,29 @@ class ViewerScreen(Screen[None]):
         try:
             await asyncio.to_thread(save, path, _bytes_to_save(self._content))
         except SaveFailed as failed:
-            self._say(str(failed), warning=True)
+            self._say(str(failed), True)
             return
-        left_out = ""
-        if isinstance(self._content, TableContent) and (hidden := self._content.table.hidden_rows) > 0:
-            left_out = f" {quantity(hidden, 'row')} of the whole are not in it."
-        self._say(f"Saved: {path}.{left_out}", warning=bool(left_out))
+        self._say(f"Saved: {path}.")
 
     async def _copy(self, text: str, what: str) -> None:
         trouble = await copy(self.app, text)
         self._say(f"Copied {what}." + (f" The desktop's clipboard: {trouble}" if trouble else ""))
 
-    def _say(self, text: str, *, warning: bool = False) -> None:
+    def _show_text(self, title: str, text: str) -> None:
+        self.app.push_screen(ViewerScreen(TextContent(title, text), self._palette, self._folder, editor=self._editor))
+
+    def _say(self, text: str, warning: bool = False) -> None:
         self.notify(text, severity="warning" if warning else "information", timeout=4)
+
+
+async def _steps(found: Iterator[Step] | AsyncIterator[Step]) -> AsyncIterator[Step]:
+    """The steps of a search, here or where a table is."""
+    if isinstance(found, AsyncIterator):
+        async for at in found:
+            yield at
+    else:
+        for at in found:
+            yield at
 
 
 def _bytes_to_save(content: ViewerContent) -> bytes | Path:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oi_tui.app.engine.kernels.in_kernel_tables import pandas_table
+from oi_tui.app.engine.kernels.in_kernel_frames import pandas_table
 from oi_tui.app.engine.text.compact_table import TABLE_TYPE, compact_table
 from oi_tui.app.engine.text.tokens import estimate_tokens
 

@@ -1,15 +1,16 @@
 """What kernels hold, told to one front end: when they are asked, and what a run is said to have done."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 from msgspec.structs import replace
 
 from oi_tui.app.engine.core.events import ExecutionStarted, KernelChanged
-from oi_tui.app.engine.core.protocol import Batch, Configure, Reply, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.protocol import Batch, Configure, FrameSeen, Reply, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
+from oi_tui.app.engine.core.variable import FramePage, FrameQuestion
 from oi_tui.app.engine.core.verbs import (
     AnyVerb,
     Clear,
@@ -17,18 +18,29 @@ from oi_tui.app.engine.core.verbs import (
     Interrupt,
     Open,
     Peek,
+    ReadFrame,
     Restart,
     Run,
     Submit,
     UseKernel,
 )
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.kernels.inspection import Listing, VariableRow, names_in, read_detail, read_listing
+from oi_tui.app.engine.kernels.inspection import (
+    FrameAnswer,
+    Listing,
+    VariableRow,
+    names_in,
+    read_detail,
+    read_frame,
+    read_listing,
+)
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.session.variable_inspector import run_difference
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, Happenings
 from oi_tui.app.frontend.client import LocalClient
+
+PAGE = FramePage(mark="a", rows=1, matching=1, width=0, first=0, columns=(), cells=((),))
 
 Source = dict[str, dict[str, str | None]]
 """Sources, and the values that they give to names (None: delete)."""
@@ -341,3 +353,79 @@ async def test_a_longer_look_is_cut_however_long_it_is() -> None:
 def test_the_names_in_a_source_are_its_words_in_order_without_keywords() -> None:
     assert names_in("for größe in x: y = größe + 1e5") == ["größe", "x", "y"]
     assert len(names_in(" ".join(f"x{number}" for number in range(1000)))) == 200
+
+
+# -- parts of frames
+
+
+class FrameKernel(FakeKernel):
+    """Answers about frames, too."""
+
+    def __init__(self, **frames: FrameAnswer) -> None:
+        super().__init__()
+        self._frames = frames
+
+    def frame(self, question: FrameQuestion) -> Awaitable[FrameAnswer | None]:
+        self.asked.append(f"{question.ref} from row {question.first}")
+        return self._answer(self._frames.get(question.ref, FrameAnswer(state="gone")))
+
+
+def rows_of(ref: str, request_id: str = "1") -> ReadFrame:
+    return ReadFrame(request_id=request_id, language="python", question=FrameQuestion(ref=ref, first=5, count=10))
+
+
+async def frame_seen(front: Front) -> FrameSeen:
+    reply = await front.until(lambda r: isinstance(r, FrameSeen))
+    assert isinstance(reply, FrameSeen)
+    return reply
+
+
+async def test_rows_of_a_frame_are_asked_of_its_kernel() -> None:
+    problem = FrameAnswer(state="problem", problem="There is no column x.")
+    kernel = FrameKernel(a=FrameAnswer(state="told", page=PAGE), b=problem)
+    async with front_of(python=kernel) as front:
+        await front.send(rows_of("a"))
+        assert (await frame_seen(front)).telling == "cold"
+        await front.send(python("x"))
+        await front.ran()
+        await front.send(rows_of("a"))
+        assert (await frame_seen(front)).page == PAGE
+        await front.send(rows_of("b"))
+        assert (await frame_seen(front)).problem == "There is no column x."
+        await front.send(rows_of("c"))
+        assert (await frame_seen(front)).telling == "gone"
+    assert kernel.asked == ["a from row 5", "b from row 5", "c from row 5"]
+
+
+async def test_a_busy_kernel_is_said_to_be_so_and_asked_for_the_last_rows_when_it_is_idle() -> None:
+    kernel = FrameKernel(a=FrameAnswer(state="told", page=PAGE))
+    kernel.blocked = True
+    async with front_of(python=kernel) as front:
+        await front.send(python("x"))
+        await front.running()
+        await front.send(rows_of("a", "1"), rows_of("a", "2"))
+        assert [(await frame_seen(front)).telling for _ in range(2)] == ["busy", "busy"]
+        await front.send(Interrupt())
+        seen = await frame_seen(front)
+        assert (seen.request_id, seen.telling, seen.page) == ("2", "told", PAGE)
+    assert kernel.asked == ["a from row 5"]
+
+
+COUNTS = {"mark": "a", "rows": 9, "matching": 9, "width": 0, "first": 0, "columns": [], "cells": []}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"state": "told", "page": {"mark": "a"}},
+        {"state": "told", "page": COUNTS | {"rows": -1}},
+        {"state": "told", "page": COUNTS | {"cells": [["x"]]}},
+        {"state": "told", "page": COUNTS | {"cells": [[]] * 2_001}},
+        {"state": "something"},
+        {},
+    ],
+)
+async def test_rows_that_cannot_be_believed_are_none(answer: dict[str, object]) -> None:
+    coming: asyncio.Future[dict[str, object] | None] = asyncio.get_running_loop().create_future()
+    coming.set_result(answer)
+    assert await read_frame(coming) is None

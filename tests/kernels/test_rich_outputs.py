@@ -3,6 +3,7 @@
 Rows R5, R6 and R9 of the acceptance table from the kernel to the screen.
 """
 
+import ast
 import base64
 import json
 from io import BytesIO
@@ -14,7 +15,7 @@ from PIL import Image
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.kernels import in_kernel, in_kernel_tables
+from oi_tui.app.engine.kernels import in_kernel, in_kernel_frames
 from oi_tui.app.engine.kernels.base import Kernel
 from oi_tui.app.engine.text.mime import pictures, plain_text
 from oi_tui.themes.loader import load_palette
@@ -93,7 +94,7 @@ async def test_R5_a_wide_frame_is_cut_at_its_columns_and_has_fewer_rows(python: 
     made = await table(python, "import pandas as pd, numpy as np\npd.DataFrame(np.zeros((1000, 5000)))")
 
     assert (len(made.columns), made.total_columns, made.hidden_columns) == (61, 5000, 4940)
-    assert len(made.rows) * 60 <= in_kernel_tables.CELLS
+    assert len(made.rows) * 60 <= in_kernel_frames.TABLE_CELLS
 
 
 async def test_indexes_and_names_of_several_levels_are_kept(python: Kernel) -> None:
@@ -123,9 +124,9 @@ async def test_values_of_all_kinds_are_short_texts(python: Kernel) -> None:
     (_, when, tiny, long, numbers, whole), (_, never, two, broken, large, absent) = made.rows
     assert (when, never) == ("2026-01-03", "NaT")
     assert (tiny, two) == ("1.000000e-09", "2.000000e+00")
-    assert (len(long), broken) == (in_kernel_tables.CELL_TEXT_LIMIT, "a\\nb")
+    assert (len(long), broken) == (in_kernel_frames.CELL_TEXT_LIMIT, "a\\nb")
     assert numbers.startswith("[0, 1, 2,")
-    assert max(len(numbers), len(large)) <= in_kernel_tables.CELL_TEXT_LIMIT
+    assert max(len(numbers), len(large)) <= in_kernel_frames.CELL_TEXT_LIMIT
     assert (whole, absent) == ("1", "<NA>")
 
 
@@ -160,11 +161,23 @@ async def test_nothing_of_ours_is_left_in_the_persons_namespace(python: Kernel) 
     assert run.result == "[]"
 
 
-async def test_the_two_parts_that_are_sent_as_one_text_share_no_names() -> None:
-    one, other = ({name for name in vars(part) if not name.startswith("__")} for part in (in_kernel, in_kernel_tables))
-    assert {
-        name for name in one & other if getattr(getattr(in_kernel, name), "__module__", "").endswith("in_kernel")
-    } == set()
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("", "_frames", "_tables", "_figures", "_background", "_computer"),
+        ("_look", "_frames", "_rows", "_queries", "_variables", "_names"),
+    ],
+    ids=["start", "inspection"],
+)
+async def test_parts_that_are_sent_as_one_text_share_no_names_but_for_the_same_value(parts: tuple[str, ...]) -> None:
+    folder = Path(in_kernel.__file__).parent
+    known: dict[str, str] = {}
+    for part in parts:
+        for statement in ast.parse((folder / f"in_kernel{part}.py").read_text()).body:
+            match statement:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
+                    said = ast.unparse(statement)
+                    assert known.setdefault(name, said) == said, (part, name)
 
 
 FIGURE = (

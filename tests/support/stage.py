@@ -25,8 +25,8 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.protocol import Batch, Reply
-from oi_tui.app.engine.core.values import GrantScope
-from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open, SessionVerb
+from oi_tui.app.engine.core.values import GrantScope, SessionVerb
+from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open
 from oi_tui.app.frontend.client import EngineClient, EngineLost
 from oi_tui.app.tui import OiTui
 from oi_tui.widgets.approval import ApprovalPanel

@@ -88,7 +88,7 @@ def test_C3_what_is_unknown_or_in_conflict_is_named_and_keeps_its_keys(wished: d
     assert check_keys({**wished, "help": "f12"}) == ({"help": "f12"}, (fault,))
 
 
-SMALL = {"BrowserAskScreen", "ChooseScreen", "ConfirmScreen", "LineAskScreen", "SaveAsScreen"}
+SMALL = {"BrowserAskScreen", "ChooseScreen", "ColumnsScreen", "ConfirmScreen", "LineAskScreen", "SaveAsScreen"}
 """Questions whose keys are all on the screen."""
 
 

@@ -21,6 +21,7 @@ from oi_tui.widgets.timeline.table_data import TableColumn, TableData, build_tab
 from oi_tui.widgets.viewer.json_tree import JsonTree
 from oi_tui.widgets.viewer.line_index import READ_CHUNK, CannotRead
 from oi_tui.widgets.viewer.pane import TextPane
+from oi_tui.widgets.viewer.table_pane import TablePane
 from support.snapshot import Snap
 
 BOUND = 10.0
@@ -316,7 +317,7 @@ async def test_an_empty_text_has_nothing_to_move_in(view: View) -> None:
 
 async def test_a_table_says_where_one_is_and_copies_the_cell(view: View) -> None:
     async with view(TableContent("df", table(1000))) as stage:
-        await stage.press("right", "down", "y")
+        await stage.press("down", "y")
         assert stage.place == "row 2 of 1,000 · city"
         assert stage.app.copies == ["[b]city 1[/b]"]
 
@@ -344,6 +345,58 @@ async def test_an_empty_table_is_shown(view: View) -> None:
         await stage.press("down", "G", "y", "right")
         await stage.search("x")
         await stage.until("not here")
+
+
+async def test_o_sorts_by_the_column_of_the_cursor_and_so_does_a_click_on_its_name(view: View) -> None:
+    async with view(TableContent("df", table(60))) as stage:
+        await stage.press("right", "o", "o")
+        await stage.until("score ▼")
+        await stage.press("g", "y")
+        assert stage.app.copies == ["73.5"]
+        await stage.pilot.click(TablePane, offset=(10, 0))
+        await stage.until("city ▲")
+        assert stage.place == "row 1 of 51 (60 in all) · city"
+
+
+async def test_f_shows_only_rows_of_which_something_holds_and_says_what_is_wrong(view: View) -> None:
+    async with view(TableContent("df", table(1000))) as stage:
+        await stage.press("f", *"score > ", "enter")
+        await stage.until("Type a value after the sign.")
+        await stage.press(*"70", "enter")
+        await stage.found("row 1 of 3 (1,000 in all) · city")
+        await stage.press("f", *" and price = 1", "enter")
+        await stage.told("There is no column price.")
+        assert stage.place == "row 1 of 3 (1,000 in all) · city"
+        stage.viewer.query_one(TablePane).filter(())
+        await stage.found("row 1 of 1,000 · city")
+
+
+async def test_cells_are_selected_and_copied_as_csv(view: View) -> None:
+    async with view(TableContent("df", table(50))) as stage:
+        await stage.press("down", "shift+down", "shift+right", "y")
+        assert stage.app.copies[-1] == "city,score\n[b]city 1[/b],1.5\n[b]city 2[/b],3.0\n"
+        await stage.press("space", "g", "Y")
+        assert stage.app.copies[-1].splitlines()[1].startswith("0,[b]city 0[/b],0.0")
+        await stage.press("ctrl+a", "y")
+        assert len(stage.app.copies[-1].splitlines()) == 52
+
+
+async def test_columns_are_hidden_and_chosen_and_a_row_is_gone_to(view: View) -> None:
+    async with view(TableContent("df", table(50))) as stage:
+        await stage.press("x", "C")
+        await stage.until("✓ score")
+        await stage.press(*"city", "enter", "escape")
+        await stage.until("city")
+        await stage.press("colon", *"99", "enter")
+        await stage.until("There is no row 99")
+        await stage.press("backspace", "backspace", *"40", "enter")
+        assert stage.place.startswith("row 40 of 51")
+
+
+async def test_i_tells_figures_about_the_column(view: View) -> None:
+    async with view(TableContent("df", table(50))) as stage:
+        await stage.press("right", "i")
+        await stage.until("score · figures", lambda stage: str(stage.app.screen.query_one("#viewer-title").render()))
 
 
 # --- JSON

@@ -5,7 +5,7 @@ Our part inside a Python kernel sends a bounded picture of a data frame under `T
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from oi_tui.app.engine.core.outputs import RichOutput
@@ -24,6 +24,9 @@ MOST_TABLE_CELLS = 100_000
 """Of all rows together."""
 MOST_CHARACTERS = 500
 """Of one cell."""
+
+LONGEST_REF = 100
+"""Characters of the name that a kernel gives a frame."""
 
 _NUMBERS = frozenset(("integer", "number"))
 """Right-aligned types of a data resource."""
@@ -54,6 +57,8 @@ class TableData:
     total_rows: int
     total_columns: int
     """Columns of the whole, without those of the index."""
+    ref: str = ""
+    """By which the kernel can be asked about all of it; "" if it cannot."""
 
     @property
     def hidden_rows(self) -> int:
@@ -119,12 +124,15 @@ def _ours(content: object) -> TableData | None:
             "tail": list(tail),
             "rows": int(rows),
             "width": int(width),
+            **more,
         } if all(isinstance(row, list) for row in (*head, *tail)):
             described = [_column(one) for one in (*index, *columns)]
             if not described or None in described:
                 return None
             known = (column for column in described if column is not None)
-            return build_table(known, head, tail, index=len(index), total_rows=rows, total_columns=width)
+            table = build_table(known, head, tail, index=len(index), total_rows=rows, total_columns=width)
+            ref = more.get("ref", "")
+            return replace(table, ref=ref) if isinstance(ref, str) and len(ref) <= LONGEST_REF else table
         case _:
             return None
 

@@ -17,7 +17,7 @@ from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, SessionRecord
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Language, Value
-from oi_tui.app.engine.core.variable import CodeName, Telling, Variable
+from oi_tui.app.engine.core.variable import CodeName, ColumnFigures, FramePage, Telling, Variable
 from oi_tui.app.engine.core.verbs import AnyVerb
 
 PROTOCOL_VERSION = 1
@@ -209,6 +209,16 @@ class VariableSeen(SessionReply, frozen=True, kw_only=True, tag=True):
     """Of a frame: JSON as in an output. Validate it before drawing."""
 
 
+class FrameSeen(SessionReply, frozen=True, kw_only=True, tag=True):
+    """A part of a frame, or the `problem` why not: the answer to `ReadFrame`. After `busy` another one follows."""
+
+    request_id: str
+    telling: Telling = "told"
+    problem: str = ""
+    page: FramePage | None = None
+    figures: ColumnFigures | None = None
+
+
 class SessionsFound(Value, frozen=True, kw_only=True, tag=True):
     """Answer to `FindSessions`: records without a query, hits with one (best first, at most one for each kind and
     session)."""
@@ -350,6 +360,7 @@ Reply = (
     | FetchEnded
     | VariablesFound
     | VariableSeen
+    | FrameSeen
     | SessionsFound
     | SessionSeen
     | SessionEdited
@@ -377,6 +388,7 @@ ViewReply = (
     | AboutSessions
     | VariablesFound
     | VariableSeen
+    | FrameSeen
     | AboutPrompts
     | KernelsFound
     | InstructionsFound

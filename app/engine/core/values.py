@@ -116,3 +116,14 @@ class KernelCall(Value, frozen=True, kw_only=True):
     """The code, or the prompt."""
     language: str = ""
     """Of the code, as the caller named it."""
+
+
+class Verb(Value, frozen=True, kw_only=True):
+    """Base of all verbs."""
+
+
+class SessionVerb(Verb, frozen=True, kw_only=True):
+    """Base of those about one session that is open. If it is not (any more), they are answered with `Failed`."""
+
+    session_id: str = ""
+    """"" is the session that was opened last."""

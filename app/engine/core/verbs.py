@@ -7,18 +7,8 @@ import msgspec
 from oi_tui.app.engine.core.blocks import ContextMark
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.values import ApprovalMode, Language, ScopeKind, Value
-
-
-class Verb(Value, frozen=True, kw_only=True):
-    """Base of all verbs."""
-
-
-class SessionVerb(Verb, frozen=True, kw_only=True):
-    """Base of those about one session that is open. If it is not (any more), they are answered with `Failed`."""
-
-    session_id: str = ""
-    """"" is the session that was opened last."""
+from oi_tui.app.engine.core.values import ApprovalMode, Language, ScopeKind, SessionVerb, Verb
+from oi_tui.app.engine.core.variable import FrameQuestion
 
 
 class Open(Verb, frozen=True, kw_only=True, tag=True):
@@ -269,26 +259,37 @@ class CancelFetch(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Stop the download; what has arrived is kept for the next time."""
 
 
-class Inspect(SessionVerb, frozen=True, kw_only=True, tag=True):
+class LookVerb(SessionVerb, frozen=True, kw_only=True):
+    """Base of those that look into a kernel: nothing of the person's runs for them, and no kernel is started."""
+
+
+class Inspect(LookVerb, frozen=True, kw_only=True, tag=True):
     """Tell the variables now and after every run (`on`), or no longer; answered with `VariablesFound`."""
 
     on: bool
 
 
-class Peek(SessionVerb, frozen=True, kw_only=True, tag=True):
+class Peek(LookVerb, frozen=True, kw_only=True, tag=True):
     """A longer look at one variable of the kernel listed last; answered with `VariableSeen`."""
 
     name: str
 
 
-class CompleteCode(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """What could complete the Python name that ends at this place; answered with `NamesFound`, at once or not at all.
-    Nothing of the person's runs for it, and no kernel is started."""
+class CompleteCode(LookVerb, frozen=True, kw_only=True, tag=True):
+    """What could complete the Python name that ends at this place; answered with `NamesFound`, or not at all."""
 
     request_id: str
     source: str
     place: int
     """Characters of the source before the cursor."""
+
+
+class ReadFrame(LookVerb, frozen=True, kw_only=True, tag=True):
+    """A part of a frame that was shown; answered with `FrameSeen`, also while the kernel is busy: it is asked later."""
+
+    request_id: str
+    language: Language
+    question: FrameQuestion
 
 
 class FindSessions(Verb, frozen=True, kw_only=True, tag=True):
@@ -345,6 +346,7 @@ class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save all sessions, end kernels and model server, and end."""
 
 
+AnyLookVerb = Inspect | Peek | CompleteCode | ReadFrame
 Job = Submit | Run | Retry | Clear | Compact | Restart | Rebuild | UseKernel | InstallKernel
 """What a session does one after the other."""
 
@@ -366,9 +368,7 @@ WorkVerb = (
     | FindModels
     | FetchModel
     | CancelFetch
-    | Inspect
-    | Peek
-    | CompleteCode
+    | AnyLookVerb
     | Withdraw
     | SaveRemote
     | ChangeSummary

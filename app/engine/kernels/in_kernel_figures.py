@@ -9,7 +9,7 @@ over a picture too coarse to read them in, and with its data as a table:
 
 `box` is in shares of the picture, from its left upper corner. `role` is one of title, x-label, y-label, x-tick,
 y-tick, legend, note; a y-label has the box of its axes too (`axes`). `stretch` says whether the proportions mean
-nothing. `table` is as in `in_kernel_tables.py`, or absent. The figure stays as it is: it was drawn for the picture
+nothing. `table` is as in `in_kernel_frames.py`, or absent. The figure stays as it is: it was drawn for the picture
 before it is asked.
 
 No first-party imports. Leave nothing in the user namespace.
@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oi_tui.app.engine.kernels.in_kernel_tables import cell_text, quietly, table_message
+    from oi_tui.app.engine.kernels.in_kernel_frames import cell_text, table_message
+    from oi_tui.app.engine.kernels.in_kernel_tables import quietly
 
 FIGURE_TYPE = "application/vnd.oi-tui.figure+json"
 

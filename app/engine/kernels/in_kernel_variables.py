@@ -1,6 +1,6 @@
 """Runs inside a Python kernel once somebody looks at its variables: never imported by us, only sent as text.
 
-It is executed with `in_kernel_look.py` before it, as one text. It answers two requests on the shell channel, so only
+It is executed with the parts that it imports before it, as one text. It answers requests on the shell channel, so only
 while nothing runs: the variables, and the value of one of them.
 
 No first-party imports. Leave nothing in the user namespace.
@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # in the kernel they are there, from the text before
-    from oi_tui.app.engine.kernels.in_kernel_look import detail_of, is_part, listing_row
+    from oi_tui.app.engine.kernels.in_kernel_frames import SeenFrames
+    from oi_tui.app.engine.kernels.in_kernel_look import detail_of, listing_row
+    from oi_tui.app.engine.kernels.in_kernel_queries import install_queries, make_table
 
 TIME = 0.020
 """Seconds that a listing may take; looked at between two names."""
@@ -25,10 +27,7 @@ REMEMBERED = 50_000
 """Names in the namespace up to which we know at the next listing which are new."""
 
 TABLE_TYPE = "application/vnd.oi-tui.table+json"
-"""What `in_kernel_tables.py` makes of a frame."""
-
-TABLE_ENDS, WIDEST_TABLE = 550, 100
-"""Rows of each end whose cells are looked at before a table is made of a frame, and columns at most."""
+"""What knows the frames that were shown (`in_kernel_tables.py`); nobody does in a kernel that somebody else started."""
 
 NAME = 100
 """Characters of a name; longer ones are left out."""
@@ -85,13 +84,10 @@ class Variables:
             return None
         return detail_of(value)
 
-    def table(self, name: str, formatters: dict[str, Any]) -> Any:
-        """What a pandas frame is as a table, None where another one's code would run for that."""
+    def frame(self, name: str) -> Any:
+        """The frame of this name; None where there is none."""
         value = self._value(name)
-        make = formatters.get(TABLE_TYPE)
-        if make is None or not self._is_variable(name, value) or not is_part("pandas", type(value), "DataFrame"):
-            return None
-        return make(value) if has_plain_cells(value) else None
+        return value if self._is_variable(name, value) else None
 
     def _visible(self, names: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         """Each variable once; what is none is passed as MISSING, so that time is looked at there as well."""
@@ -124,22 +120,6 @@ class Variables:
         return not issubclass(kind, types.ModuleType | types.BuiltinFunctionType)
 
 
-def has_plain_cells(frame: Any) -> bool:
-    """Whether a pandas frame can be written out without running anybody's code: kinds of numpy, texts and numbers."""
-    if frame.shape[1] > WIDEST_TABLE or frame.index.nlevels > 1 or frame.columns.nlevels > 1:
-        return False
-    columns = [frame.index, frame.columns, *(frame.iloc[:, at] for at in range(frame.shape[1]))]
-    for column in columns:
-        kind = column.dtype
-        if type(kind).__module__.partition(".")[0] not in ("numpy", "pandas"):
-            return False
-        if getattr(kind, "kind", "O") == "O":
-            cells = itertools.chain(column[:TABLE_ENDS], column[-TABLE_ENDS:])
-            if not all(type(cell) in (str, int, float, bool, type(None)) for cell in cells):
-                return False
-    return True
-
-
 def install_inspection() -> None:
     """Answer from now on."""
     from IPython import get_ipython  # there is one only in a kernel
@@ -147,6 +127,8 @@ def install_inspection() -> None:
     shell = get_ipython()
     kernel = shell.kernel
     variables = Variables(shell.user_ns, shell.user_ns_hidden)
+    seen = getattr(shell.display_formatter.formatters.get(TABLE_TYPE), "seen_frames", None) or SeenFrames()
+    install_queries(seen, shell)
 
     def listing(stream: Any, ident: Any, parent: dict[str, Any]) -> None:
         asked = parent["content"]
@@ -155,7 +137,7 @@ def install_inspection() -> None:
 
     def peek(stream: Any, ident: Any, parent: dict[str, Any]) -> None:
         name = parent["content"]["name"]
-        content = {"text": variables.detail(name), "table": variables.table(name, shell.display_formatter.formatters)}
+        content = {"text": variables.detail(name), "table": make_table(variables.frame(name), seen)}
         kernel.session.send(stream, "oi_tui_peek_reply", content, parent, ident)
 
     kernel.shell_handlers |= {"oi_tui_variables": listing, "oi_tui_peek": peek}

@@ -4,17 +4,23 @@ import asyncio
 import keyword
 import re
 from collections.abc import Awaitable
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from oi_tui.app.engine.core.encoding import expressible
 from oi_tui.app.engine.core.values import Value
-from oi_tui.app.engine.core.variable import Variable
+from oi_tui.app.engine.core.variable import ColumnFigures, FramePage, FrameQuestion, Variable
 from oi_tui.app.engine.kernels.json_cleaner import clean_json
 
 ANSWER = 1.0
 """Seconds after which no answer is expected any more; asking takes no more than 0.02 of the kernel's time."""
+
+FRAME_ANSWER = 120.0
+"""And of a frame, which may be sorted first."""
+
+FRAME_ROWS = 2_000
+"""In one window at most."""
 
 NAMES = 200
 """In one listing at most, whatever the kernel says."""
@@ -76,6 +82,15 @@ class VariableDetail(Value, frozen=True, kw_only=True):
     """Of a frame, as `in_kernel_tables.py` tells of one that is shown."""
 
 
+class FrameAnswer(Value, frozen=True, kw_only=True):
+    """Answer to a question about a frame."""
+
+    state: Literal["told", "gone", "problem"]
+    problem: Annotated[str, msgspec.Meta(max_length=1_000)] = ""
+    page: FramePage | None = None
+    figures: ColumnFigures | None = None
+
+
 class NameRow(Value, frozen=True, kw_only=True):
     """A possible name at the cursor, and the type of its value."""
 
@@ -103,6 +118,15 @@ class Inspectable(Protocol):
 
     def peek(self, name: str) -> Awaitable[VariableDetail | None]:
         """A longer look at one variable."""
+        ...
+
+
+@runtime_checkable
+class FrameSource(Protocol):
+    """A kernel that can be asked for parts of frames, in the same way."""
+
+    def frame(self, question: FrameQuestion) -> Awaitable[FrameAnswer | None]:
+        """A window of the frame, or figures about a column, without running anything of the person's."""
         ...
 
 
@@ -141,6 +165,28 @@ async def read_detail(answer: PendingReply | None, *, within: float = ANSWER) ->
         return VariableDetail(text=None)
     text = expressible("\n".join(found.text[:TEXT].split("\n")[:LINES]))
     return VariableDetail(text=text, table=clean_json(found.table))
+
+
+async def read_frame(answer: PendingReply | None, *, within: float = FRAME_ANSWER) -> FrameAnswer | None:
+    """The answer, if there is one to come, comes in time and can be believed."""
+    if answer is None:
+        return None
+    try:
+        async with asyncio.timeout(within):
+            found = msgspec.convert(clean_json(await answer), FrameAnswer)
+    except (TimeoutError, msgspec.ValidationError):
+        return None
+    page = found.page
+    if page is not None and (len(page.cells) > FRAME_ROWS or any(len(row) != len(page.columns) for row in page.cells)):
+        return None
+    return found
+
+
+def frame_request(question: FrameQuestion) -> dict[str, Any]:
+    """The question as a kernel is asked it, with all that it has."""
+    fields = {name: getattr(question, name) for name in question.__struct_fields__}
+    conditions = [{"column": one.column, "sign": one.sign, "value": one.value} for one in question.where]
+    return fields | {"where": conditions}
 
 
 async def read_names(answer: PendingReply | None, before: int, *, within: float = ANSWER) -> CodeNames | None:

@@ -16,16 +16,20 @@ from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import Emit, NoticeAdded
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.variable import FrameQuestion
 from oi_tui.app.engine.files.paths import socket_dir
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
 from oi_tui.app.engine.kernels.channels import Channels
 from oi_tui.app.engine.kernels.inspection import (
     LINE,
     CodeNames,
+    FrameAnswer,
     Listing,
     VariableDetail,
+    frame_request,
     names_in,
     read_detail,
+    read_frame,
     read_listing,
     read_names,
 )
@@ -130,6 +134,9 @@ class JupyterKernel(WorkerKernel):
 
     def peek(self, name: str) -> Awaitable[VariableDetail | None]:
         return read_detail(self._ask("oi_tui_peek", {"name": name}))
+
+    def frame(self, question: FrameQuestion) -> Awaitable[FrameAnswer | None]:
+        return read_frame(self._ask("oi_tui_frame", frame_request(question)))
 
     def names(self, source: str, place: int) -> Awaitable[CodeNames | None]:
         before = max(0, place - LINE)

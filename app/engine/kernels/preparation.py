@@ -19,7 +19,7 @@ del _path, _sys
 
 def at_start() -> str:
     """As a cell, before all others."""
-    parts = ("", "_tables", "_figures", "_background", "_computer")
+    parts = ("", "_frames", "_tables", "_figures", "_background", "_computer")
     source = "\n\n".join(_text(f"in_kernel{part}.py") for part in parts)
     return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {{'__name__': 'oi_tui_in_kernel'}})"
 
@@ -32,7 +32,8 @@ def in_a_foreign_kernel() -> str:
 
 def for_inspection() -> str:
     """As a part, before the first question about variables or names."""
-    return "\n\n".join(map(_text, ("in_kernel_look.py", "in_kernel_variables.py", "in_kernel_names.py")))
+    parts = ("look", "frames", "rows", "queries", "variables", "names")
+    return "\n\n".join(_text(f"in_kernel_{part}.py") for part in parts)
 
 
 def _text(name: str) -> str:

@@ -9,7 +9,8 @@ from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import AuditError, SettingsError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted
-from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, SessionVerb, UseModel
+from oi_tui.app.engine.core.values import SessionVerb
+from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, UseModel
 from oi_tui.app.engine.log.audit.audit_hook import AuditHook, AuditTrail, Note
 from oi_tui.app.engine.log.recording.form import Asked
 from oi_tui.app.engine.log.recording.tape import Tape

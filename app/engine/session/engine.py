@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.protocol import DraftKept, Failed, SandboxFailed, SessionGone, failure_reply
+from oi_tui.app.engine.core.values import SessionVerb
 from oi_tui.app.engine.core.verbs import (
     AnyVerb,
     Close,
@@ -20,7 +21,6 @@ from oi_tui.app.engine.core.verbs import (
     Leave,
     Open,
     PreviewSession,
-    SessionVerb,
     Submit,
     WorkVerb,
 )

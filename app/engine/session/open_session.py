@@ -25,19 +25,17 @@ from oi_tui.app.engine.core.verbs import (
     CancelFetch,
     Clear,
     Compact,
-    CompleteCode,
     ContextVerb,
     Decide,
     FetchModel,
     FindInstructions,
     FindKernels,
     FindModels,
-    Inspect,
     InstallKernel,
     Interrupt,
     Job,
+    LookVerb,
     Pause,
-    Peek,
     Rebuild,
     Restart,
     Retry,
@@ -269,12 +267,8 @@ class OpenSession:
                 await self.chooser.fetch(verb.model_id)
             case CancelFetch():
                 await self.chooser.cancel_fetch()
-            case Inspect():
-                self.inspector.watch(verb.on)
-            case Peek():
-                self.inspector.peek(verb.name)
-            case CompleteCode():
-                self.inspector.complete(verb)
+            case LookVerb():
+                self.inspector.follow_verb(verb)
             case Withdraw():
                 self._jobs.withdraw(verb.text)
             case ContextVerb():

@@ -15,9 +15,10 @@ from oi_tui.app.engine.core.events import AnyEvent, KernelChanged
 from oi_tui.app.engine.core.protocol import NamesFound, Reply, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import CodeName, Telling
-from oi_tui.app.engine.core.verbs import CompleteCode
+from oi_tui.app.engine.core.verbs import AnyLookVerb, CompleteCode, Inspect, Peek, ReadFrame
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
-from oi_tui.app.engine.kernels.inspection import CodeNames, Inspectable, Listing, NameSource, VariableDetail
+from oi_tui.app.engine.kernels.inspection import CodeNames, Listing, NameSource, VariableDetail
+from oi_tui.app.engine.session.frame_reader import FrameReader, askable_kernel
 
 Said = TypeVar("Said")
 
@@ -77,10 +78,23 @@ class VariableInspector:
         self._wanting: list[TellListings] = []
         """Who waits for the next listing."""
         self._asking: set[asyncio.Future[Any]] = set()
+        self._frames = FrameReader(kernels, tell, self._ask)
 
     def tasks(self) -> list[asyncio.Future[Any]]:
         """Running tasks, for whoever closes the session."""
         return list(self._asking)
+
+    def follow_verb(self, verb: AnyLookVerb) -> None:
+        """What a front end wants to know."""
+        match verb:
+            case Inspect():
+                self.watch(verb.on)
+            case Peek():
+                self.peek(verb.name)
+            case CompleteCode():
+                self.complete(verb)
+            case ReadFrame():
+                self._frames.read(verb)
 
     def watch(self, on: bool) -> None:
         """Somebody looks from now on, or nobody any more."""
@@ -92,6 +106,7 @@ class VariableInspector:
         """Events of the session, which says that a kernel is idle after every run, before it runs something else."""
         if not isinstance(event, KernelChanged) or event.language in NOT_ASKED:
             return
+        self._frames.follow(event)
         match event.state:
             case "busy":
                 self._language = event.language
@@ -114,7 +129,7 @@ class VariableInspector:
         """A longer look at one of the variables listed last."""
         language, kernel = self._language, self._kernel()
         told = partial(VariableSeen, language=language, name=name)
-        asked = _askable(kernel)
+        asked = askable_kernel(kernel)
         if isinstance(asked, str):
             self._tell(told(telling=asked))
             return
@@ -132,7 +147,7 @@ class VariableInspector:
         """What could complete a name in Python code, whatever ran last."""
         kernel = next((one for one in self._kernels.started_kernels() if one.language == DEFAULT), None)
         told = partial(NamesFound, request_id=verb.request_id)
-        asked = _askable(kernel)
+        asked = askable_kernel(kernel)
         if isinstance(asked, str):
             self._tell(told(telling=asked))
             return
@@ -154,7 +169,7 @@ class VariableInspector:
     def _look(self) -> None:
         """Ask at once and report the answer; of two requests at once only the newer one is reported."""
         language, kernel = self._language, self._kernel()
-        asked = _askable(kernel)
+        asked = askable_kernel(kernel)
         if isinstance(asked, str):
             self._say(None, None)
             if self._on:
@@ -235,14 +250,3 @@ def _make_reply(language: Language, now: Listing, before: Listing | None) -> Var
         removed=told.removed,
         cut=now.cut,
     )
-
-
-def _askable(kernel: Kernel | None) -> Inspectable | Telling:
-    """The kernel, or why it is not to be asked."""
-    if kernel is None or kernel.state == "cold":
-        return "cold"
-    if kernel.state == "dead":
-        return "dead"
-    if not isinstance(kernel, Inspectable):
-        return "silent"
-    return kernel if kernel.state == "idle" else "busy"
