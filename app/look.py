@@ -64,13 +64,15 @@ class ThemeControl:
             except ThemeError as error:
                 self._app.notify(f"{error}.", severity="warning")
             return
-        from oi_tui.app.screens.theme_screen import ThemeScreen  # seldom seen
+        from oi_tui.app.screens.theme_screen import ChosenTheme, ThemeScreen  # seldom seen
 
-        def finish(found: str | None) -> None:
+        def finish(found: ChosenTheme | None) -> None:
             if found is None:
                 wear(self._app, self.palette)
-            else:
-                self.choose(found)
+                return
+            self.choose(found.name)
+            if found.keep:
+                self.chat.desk.keep({"screen.theme": found.name})
 
         if self._app.screen is self.chat:
             blocks = self.chat.bridge.transcript.blocks

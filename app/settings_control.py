@@ -1,7 +1,7 @@
 """The person's settings while the program runs: their files are looked at, and what changed applies to the open session
 as far as it can. The rest waits for the next start; nothing milder about code ever applies by itself."""
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from oi_tui.app.engine.core.modes import STRICTER
 from oi_tui.app.engine.core.settings import AT_ONCE, ScreenSection, Settings, SettingsSection
 from oi_tui.app.engine.core.verbs import SetApproval, SetBudget, SetComplete
 from oi_tui.app.engine.files.given_file import file_stamp
+from oi_tui.app.engine.files.settings_file import SettingsLayer
 from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.bridge import Bridge
 
@@ -54,6 +55,7 @@ class SettingsControl:
         self._applied: tuple[tuple[int, ...], ...] | None = None
         self._seen: tuple[tuple[int, ...], ...] = ()
         self._broken = False
+        self._origins: Mapping[str, SettingsLayer] = {}
         self._files: tuple[Path, ...] = ()
         """Those that the settings were read from last, whether they were there or not."""
 
@@ -80,7 +82,7 @@ class SettingsControl:
         files = tuple(Path(layer.origin) for layer in loaded.layers if layer.kind in _IN_FILES)
         settings, changed = loaded.settings, changed_keys(self.settings, loaded.settings)
         stamps = before if files == self._files else tuple(map(file_stamp, files))
-        self.settings, self._files, self._broken = settings, files, False
+        self.settings, self._files, self._broken, self._origins = settings, files, False, loaded.origins
         self._applied = self._seen = stamps
         now = {key for key in changed if key in AT_ONCE}
         self._use_screen(settings.screen, {key for key in now if key.startswith("screen.")})
@@ -88,6 +90,14 @@ class SettingsControl:
         return SettingsChange(
             tuple(key for key in changed if key in now), tuple(key for key in changed if key not in now)
         )
+
+    def overridden_by(self, key: str) -> str:
+        """What is used instead of the person's file for this `section.key`, in a word or two; "" if nothing is. A
+        variable of the environment is told by whoever writes."""
+        layer = self._origins.get(key)
+        if layer is None or layer.kind not in ("profile", "flags"):
+            return ""
+        return f"the profile {Path(layer.origin).stem}" if layer.kind == "profile" else layer.origin
 
     def _tell_engine(self, settings: Settings, changed: Set[str]) -> Set[str]:
         """Its budget, whether it insists, and an approval mode that is stricter; that key, if so."""

@@ -2,11 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
 from textual.drivers.linux_driver import LinuxDriver
 
 from oi_tui.app.engine.core.errors import SettingsError
@@ -17,6 +18,7 @@ from oi_tui.app.settings_control import LOOK_INTERVAL, SettingsControl
 from oi_tui.app.terminal.calling import means_of
 from oi_tui.app.terminal.guarded_driver import use_mouse
 from oi_tui.app.terminal.probing_driver import TerminalKnown
+from oi_tui.widgets.status import StatusBar
 
 if TYPE_CHECKING:
     from oi_tui.app.profile_desk import ProfileDesk
@@ -30,6 +32,8 @@ class SettingsDesk:
         """Without the `flags` that the settings came from, as on a recorded session, nothing is watched."""
         self._app = app
         self._watches = flags is not None
+        self._wanted = ("", "")
+        """Name and server of a model that is to be kept once it is in use."""
         flags = flags or Flags()
         try:
             before = place.requested_settings if place is not None else flags.settings().settings
@@ -42,6 +46,7 @@ class SettingsDesk:
     def begin(self) -> None:
         """The person can ask for the screen from now on; the files are looked at."""
         self._app.chat.desk.settings = self
+        self._app.watch(self._app.chat.query_one(StatusBar), "status", self._follow_model, init=False)
         if self._watches:
             self._app.set_interval(LOOK_INTERVAL, self._look)
 
@@ -66,6 +71,30 @@ class SettingsDesk:
 
         if self._app.screen is self._app.chat:
             self._app.push_screen(SettingsScreen(self.control, words))
+
+    def keep(self, values: Mapping[str, Any]) -> None:
+        """Write what was chosen on another screen, and say so. UNSET removes a key, which needs no words."""
+        self._app.run_worker(self._keep(values), name="keep")
+
+    def keep_model(self, name: str, api_base: str) -> None:
+        """Keep this model for new sessions, as soon as it is in use: one that cannot be opened is not kept."""
+        self._wanted = (name, api_base)
+        self._follow_model()
+
+    def _follow_model(self) -> None:
+        name, api_base = self._wanted
+        if name and name == self._app.chat.bridge.transcript.model:
+            self._wanted = ("", "")
+            self.keep({"model.name": name, "model.api_base": api_base or UNSET})
+
+    async def _keep(self, values: Mapping[str, Any]) -> None:
+        await asyncio.to_thread(import_module, "oi_tui.app.screens.setting_change")
+        from oi_tui.app.screens.setting_change import SettingChanger  # it asks, and writes
+
+        def told(words: str, failed: bool) -> None:
+            self._app.notify(words, severity="warning" if failed else "information", timeout=8)
+
+        SettingChanger(self._app, self.control).keep(values, told)
 
     def _look(self) -> None:
         words, failed = self.control.look()

@@ -253,6 +253,8 @@ class OiTui(TypingOrder):
             if picked is not None and picked.command.slash:
                 line = SlashLine(name=picked.command.slash, argument=picked.argument)
                 self.call_later(self.chat.run_command, line)
+                if picked.setting:
+                    self.call_later(self.chat.desk.keep, {picked.setting: picked.argument})
             elif picked is not None:
                 self.call_later(self.chat.run_action, picked.command.action)
 

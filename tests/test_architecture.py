@@ -111,7 +111,9 @@ AFTER_THE_FIRST_FRAME = {
     "app/engine/files/settings_file.py": {
         *("oi_tui.app.engine.files.profile_files", "oi_tui.app.engine.files.settings_lines"),
     },
-    "app/settings_desk.py": {"oi_tui.app.profile_desk", "oi_tui.app.screens.settings_screen"},
+    "app/settings_desk.py": {
+        *("oi_tui.app.profile_desk", "oi_tui.app.screens.setting_change", "oi_tui.app.screens.settings_screen"),
+    },
     "app/own_settings.py": {"oi_tui.app.screens.key_sets"},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
     "themes/loader.py": {"oi_tui.themes.theme_file"},

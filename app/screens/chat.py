@@ -297,7 +297,7 @@ class ChatScreen(Screen[None]):
             case ModelsFound():
                 from oi_tui.app.screens.setup import SetupScreen  # seldom seen
 
-                self._setup = SetupScreen(reply, self.bridge.send, model=self.bridge.transcript.model)
+                self._setup = SetupScreen(reply, self.desk.choose_model, model=self.bridge.transcript.model)
                 self.app.push_screen(self._setup)
             case _:
                 pass  # a download that nobody is interested in any more

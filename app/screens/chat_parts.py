@@ -82,7 +82,7 @@ class Parts:
             SessionsPanel(bridge, preview, pane, id="sessions"),
             preview,
             Recall(prompt, bridge),
-            KernelPicks(prompt, bridge),
+            KernelPicks(prompt, bridge, desk.keep),
             names,
             choices,
             plugins,

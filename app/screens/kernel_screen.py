@@ -5,9 +5,10 @@ what is in use, try the arrows, type a part of a name, and press Enter or Escape
 of them: no letter does anything else.
 """
 
-from collections.abc import Callable, Iterator
-from typing import ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
 
+from msgspec import UNSET
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -53,6 +54,7 @@ class KernelScreen(PickScreen[KernelWish | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("enter", "take", "choose", id="pick.take", priority=True),
+        Hint("ctrl+s", "keep", "choose, also for new sessions", id="pick.keep", short="default", priority=True),
         Hint(
             "tab", "look_inside", "what is on this server", id="kernels.look_inside", short="look inside", priority=True
         ),
@@ -72,6 +74,8 @@ class KernelScreen(PickScreen[KernelWish | None]):
         self._rows: list[KernelRow] = []
         self._shown: str | None = None
         """The query for which these rows were made."""
+        self.kept: dict[str, Any] = {}
+        """What new sessions shall begin with, too: values by the key of the settings."""
 
     def show(self, found: KernelsFound) -> None:
         """Something new: what is here, or what is on a server."""
@@ -123,6 +127,16 @@ class KernelScreen(PickScreen[KernelWish | None]):
         else:
             self.dismiss(UseKernel(name=choice.name))
 
+    def action_keep(self) -> None:
+        """Choose it, and have it written into the settings. A kernel that runs now may be gone then."""
+        choice, number = self._current(), self.query_one(Options).highlighted
+        if choice is None or number is None or not _can_be_kept(choice):
+            self.app.bell()
+            return
+        here = choice.kind == "environment"
+        self.kept = {"kernel.server": UNSET if here else choice.name, "kernel.python": choice.name if here else UNSET}
+        self.take(number)
+
     def action_look_inside(self) -> None:
         """Ask the highlighted server what it has."""
         choice = self._current()
@@ -165,6 +179,8 @@ class KernelScreen(PickScreen[KernelWish | None]):
         def finish(yes: bool | None) -> None:
             if yes:
                 self.dismiss(verb)
+            else:
+                self.kept = {}
 
         self.app.push_screen(question, finish)
 
@@ -221,6 +237,7 @@ class KernelScreen(PickScreen[KernelWish | None]):
         self.query_one(KeyRow).labels = (
             KeyLabel("↑↓", "move", "move"),
             *key_labels(self, "enter", words=words),
+            *(key_labels(self, "ctrl+s") if choice is not None and _can_be_kept(choice) else ()),
             *(key_labels(self, "tab") if server else ()),
             *key_labels(self, "esc"),
         )
@@ -246,9 +263,9 @@ class KernelScreen(PickScreen[KernelWish | None]):
 class KernelPicks:
     """Opens the screen when the engine has the choices, and sends the result."""
 
-    def __init__(self, place: Widget, bridge: Bridge) -> None:
-        """`place` is a widget of the screen from which it is asked for."""
-        self._place = place
+    def __init__(self, place: Widget, bridge: Bridge, keep: Callable[[Mapping[str, Any]], None]) -> None:
+        """`place` is a widget of the screen from which it is asked for; `keep` writes settings."""
+        self._place, self._keep = place, keep
         self._bridge = bridge
         self._screen: KernelScreen | None = None
 
@@ -261,8 +278,15 @@ class KernelPicks:
             self._place.app.push_screen(self._screen, self._use)
 
     def _use(self, chosen: KernelWish | None) -> None:
+        kept = self._screen.kept if self._screen is not None else {}
         if chosen is not None:
             self._bridge.send(chosen)
+        if kept:
+            self._keep(kept)
+
+
+def _can_be_kept(choice: KernelChoice) -> bool:
+    return not (choice.obstacle or choice.is_language or choice.kind == "running")
 
 
 def _line(choice: KernelChoice, indent: str = "") -> Content:

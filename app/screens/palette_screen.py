@@ -21,6 +21,8 @@ _TYPED = frozenset({"budget", "rule"})
 """Of ours, those whose argument may be typed in their list."""
 _ALONE = {"budget": "Show what this session has cost"}
 """What a command with a list does without an argument, if anything."""
+_KEPT = {"approve": "loop.approve"}
+"""Commands whose choice can be kept for new sessions, and the setting that has it."""
 _TITLES = 26
 """Cells of the column of titles."""
 _WIDE = 72
@@ -32,6 +34,8 @@ class Picked(NamedTuple):
 
     command: Command
     argument: str = ""
+    setting: str = ""
+    """The key of the settings under which it is kept for new sessions, "" if it is not."""
 
 
 class PaletteRow(NamedTuple):
@@ -51,6 +55,7 @@ class PaletteScreen(PickScreen[Picked | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("enter", "take", "choose", id="pick.take", priority=True),
+        Hint("ctrl+s", "keep", "choose, also for new sessions", id="pick.keep", short="default", priority=True),
         Hint("escape", "step_back", "back", id="pick.back"),
     ]
     TITLE = "Commands"
@@ -69,11 +74,6 @@ class PaletteScreen(PickScreen[Picked | None]):
         """The query in the first list."""
         self._rows: list[PaletteRow] = []
 
-    def on_mount(self) -> None:
-        """The keys are the same in both lists."""
-        super().on_mount()
-        self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), *key_labels(self))
-
     def on_resize(self) -> None:
         """Keys are at the right edge."""
         self.look_for(self.query_one(Input).value)
@@ -81,6 +81,9 @@ class PaletteScreen(PickScreen[Picked | None]):
     def look_for(self, words: str) -> None:
         """Show what fits, the best first; a choice in force is highlighted at first."""
         now = self._current.get(self._command.id, "") if self._command else ""
+        kept = ("ctrl+s",) if self._command is not None and self._command.id in _KEPT else ()
+        labels = key_labels(self, "enter", *kept, "esc")
+        self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), *labels)
         title = self.TITLE if self._command is None else self._command.title
         self.query_one("#pick-title", Words).update(f"{title} · now: {now}" if now else title)
         self._rows = list(
@@ -105,6 +108,15 @@ class PaletteScreen(PickScreen[Picked | None]):
             self._fill("")
         else:
             self._fill(f"{row.argument} ")
+
+    def action_keep(self) -> None:
+        """Choose it, and write it into the settings."""
+        highlighted = self.query_one(Options).highlighted
+        picked = self._rows[highlighted].picked if highlighted is not None else None
+        if picked is not None and picked.argument and (setting := _KEPT.get(picked.command.id)):
+            self.dismiss(picked._replace(setting=setting))
+        else:
+            self.app.bell()
 
     def action_step_back(self) -> None:
         """From the choices of a command to all commands, or away."""

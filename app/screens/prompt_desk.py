@@ -3,9 +3,9 @@
 No text is lost: a text that cannot be used stays in the prompt, with the reason above it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from textual.screen import Screen
@@ -16,11 +16,7 @@ from oi_tui.app.commands.typed import SlashLine, interpret, needs_body
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import TOUR
-from oi_tui.app.engine.core.verbs import (
-    SetApproval,
-    Submit,
-    Withdraw,
-)
+from oi_tui.app.engine.core.verbs import AnyVerb, SetApproval, Submit, UseModel, Withdraw
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
@@ -104,6 +100,18 @@ class PromptDesk:
             self.tell("Dropped a prompt that waited; ↑ finds it in the history.")
         elif reply.withdrawn is not None:
             self.area.add(reply.withdrawn)
+
+    def keep(self, values: Mapping[str, Any]) -> None:
+        """Write what was chosen on a screen into the person's settings, because they asked for that: values by key,
+        UNSET for one to remove."""
+        if self.settings is not None:
+            self.settings.keep(values)
+
+    def choose_model(self, verb: AnyVerb) -> None:
+        """Send what the screen of models asks for; a model that is kept is written down when it answers."""
+        self._bridge.send(verb)
+        if isinstance(verb, UseModel) and verb.keep and verb.name != TOUR and self.settings is not None:
+            self.settings.keep_model(verb.name, verb.api_base or "")
 
     def set_approval(self, verb: SetApproval) -> None:
         """Another approval mode, and what it means; the status line names it. A question that is open stays open."""

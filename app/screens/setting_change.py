@@ -1,11 +1,12 @@
 """A setting changed on a screen: asked about where code could do more after it, written as `oi-tui config set` does it,
 and told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from textual.screen import Screen
+from msgspec import UNSET
+from textual.app import App
 
 from oi_tui.app.commands.strictness import setting_of, strictness
 from oi_tui.app.effective_settings import holds_secret
@@ -43,8 +44,8 @@ Told = Callable[[str, bool], None]
 class SettingChanger:
     """Changes the person's file from a screen."""
 
-    def __init__(self, screen: Screen[Any], control: SettingsControl) -> None:
-        self._screen = screen
+    def __init__(self, app: App[Any], control: SettingsControl) -> None:
+        self._app = app
         self._control = control
 
     def set(self, path: KeyPath, readings: Sequence[Any], told: Told) -> None:
@@ -54,6 +55,19 @@ class SettingChanger:
         )
         shown = f"{key_text(path)} = {value_text(readings[0])}"
         self._ask_first(path, after, f"Set {shown}?", lambda: self._write(path, readings, told), told)
+
+    def keep(self, values: Mapping[str, Any], told: Told) -> None:
+        """Write several at once, by key; UNSET removes one, which needs no words."""
+        removed = [key for key, value in values.items() if value is UNSET]
+        written = {key: value for key, value in values.items() if value is not UNSET}
+        for key in removed:
+            try:
+                unset_setting(tuple(key.split(".")))
+            except OiTuiError as error:
+                told(f"{error.title} {error.hint}".strip(), True)
+                return
+        for key, value in written.items():
+            self.set(tuple(key.split(".")), [value], told)
 
     def reset(self, path: KeyPath, default: Any, told: Told) -> None:
         """Remove the key from the person's file."""
@@ -75,7 +89,7 @@ class SettingChanger:
                 told("Nothing was changed.", False)
 
         question = ConfirmScreen(title, f"{danger} It applies from the next start.", yes="yes", no="leave it")
-        self._screen.app.push_screen(question, finish)
+        self._app.push_screen(question, finish)
 
     def _write(self, path: KeyPath, readings: Sequence[Any], told: Told) -> None:
         try:
@@ -104,7 +118,10 @@ class SettingChanger:
         except OiTuiError as error:
             told(f"{words}. But: {error.title} {error.hint}".strip(), True)
             return
-        told(". ".join((words, *_when(change, path), *(remark.rstrip(".") for remark in remarks))) + ".", False)
+        other = self._control.overridden_by(".".join(path[:2]))
+        instead = (f"But {other} sets it, and is used instead",) if other else ()
+        parts = (words, *_when(change, path), *instead, *(remark.rstrip(".") for remark in remarks))
+        told(". ".join(parts) + ".", False)
 
 
 def find_danger(before: Settings, after: Settings, path: KeyPath) -> str:

@@ -60,7 +60,7 @@ class SettingsScreen(PickScreen[None]):
     def __init__(self, control: SettingsControl, begun: str = "") -> None:
         super().__init__(begun)
         self._control = control
-        self._changer = SettingChanger(self, control)
+        self._changer: SettingChanger
         self._states: list[SettingState] = []
         self._rows: list[SettingState] = []
         self._only_changed = False
@@ -69,6 +69,7 @@ class SettingsScreen(PickScreen[None]):
         """What came of the last change, until another row is highlighted."""
 
     def on_mount(self) -> None:
+        self._changer = SettingChanger(self.app, self._control)
         self._read()
         super().on_mount()
         self.query_one(Input).placeholder = "type a part of its name or meaning"

@@ -5,7 +5,7 @@ returns to those from before. The conversation is the session's own, or an examp
 """
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -70,12 +70,21 @@ _EXAMPLE: tuple[Block, ...] = (
 )
 
 
-class ThemeScreen(PickScreen[str | None]):
-    """Dismissed with the name of a theme, or None."""
+class ChosenTheme(NamedTuple):
+    """What the person chose."""
+
+    name: str
+    keep: bool
+    """Whether new sessions begin with it, too."""
+
+
+class ThemeScreen(PickScreen[ChosenTheme | None]):
+    """Dismissed with a theme, or None."""
 
     CSS_PATH: ClassVar[list[str]] = ["pick.tcss", "theme_screen.tcss"]  # type: ignore[assignment] # the base has one
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("enter", "take", "use it", id="pick.take", priority=True),
+        Hint("ctrl+s", "keep", "also for new sessions", id="pick.keep", short="default", priority=True),
         Hint("escape", "dismiss(None)", "back", id="pick.back"),
     ]
     TITLE = "Theme"
@@ -123,7 +132,13 @@ class ThemeScreen(PickScreen[str | None]):
     def take(self, number: int) -> None:
         """Choose it, if it can be read."""
         if self._show(self._rows[number]):
-            self.dismiss(self._rows[number])
+            self.dismiss(ChosenTheme(self._rows[number], keep=False))
+
+    def action_keep(self) -> None:
+        """Choose it, and write it into the settings."""
+        highlighted = self.query_one(Options).highlighted
+        if highlighted is not None and self._show(self._rows[highlighted]):
+            self.dismiss(ChosenTheme(self._rows[highlighted], keep=True))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()

@@ -9,14 +9,21 @@ import pytest
 from textual.widgets import Input
 
 from oi_tui.app.engine.core.encoding import decode_toml
+from oi_tui.app.engine.core.events import SettingsChanged
+from oi_tui.app.engine.core.kernel_choice import KernelChoice
+from oi_tui.app.engine.core.protocol import KernelsFound, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import SetApproval, SetBudget
+from oi_tui.app.engine.core.verbs import SetApproval, SetBudget, UseKernel, UseModel
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.flags import Flags
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.kernel_screen import KernelScreen
+from oi_tui.app.screens.palette_screen import PaletteScreen
 from oi_tui.app.screens.setting_change import find_danger
 from oi_tui.app.screens.settings_screen import SettingLineScreen, SettingsScreen, setting_fault
+from oi_tui.app.screens.setup import SetupScreen
+from oi_tui.app.screens.theme_screen import ThemeScreen
 from oi_tui.app.setting_catalog import applies_when, setting_catalog
 from oi_tui.app.settings_desk import SettingsDesk
 from oi_tui.widgets.lettering import Words
@@ -319,3 +326,72 @@ def test_C14_what_protects_less_is_known(
 ) -> None:
     danger = find_danger(msgspec.convert(before, Settings), msgspec.convert(after, Settings), tuple(key.split(".")))
     assert (words in danger) if words else danger == ""
+
+
+async def test_C17_what_a_list_chose_is_written_only_by_the_key_for_that(play: Play, file: Path) -> None:
+    async with play() as stage:
+        await desk(stage)
+        stage.prompt.fill("/theme")
+        await stage.pilot.press("enter")
+        await stage.screen(ThemeScreen)
+        await stage.pilot.press(*"gruv", "enter")
+        await stage.until(lambda: stage.app.theme == "gruvbox")
+        assert file.read_text() == MINE
+        stage.prompt.fill("/theme")
+        await stage.pilot.press("enter")
+        await stage.screen(ThemeScreen)
+        await stage.pilot.press(*"drac", "ctrl+s")
+        await stage.until(lambda: stage.told('Saved in config.toml: screen.theme = "dracula".'))
+        assert 'theme = "dracula" # for the evening' in file.read_text()
+
+        stage.prompt.fill("/approve")
+        await stage.pilot.press("enter")
+        await stage.screen(PaletteScreen)
+        await stage.pilot.press(*"nev", "ctrl+s")  # stricter
+        await stage.until(lambda: stage.told('Saved in config.toml: loop.approve = "never".'))
+        assert SetApproval(mode="never") in stage.engine.asked
+        stage.prompt.fill("/approve")
+        await stage.pilot.press("enter")
+        await stage.screen(PaletteScreen)
+        await stage.pilot.press(*"aut", "ctrl+s")
+        await stage.screen(ConfirmScreen)  # the session has it; new ones only if that is meant
+        await stage.pilot.press("n")
+        await stage.settle()
+        assert stage.engine.asked[-1] == SetApproval(mode="auto")
+        assert 'approve = "never"' in file.read_text()
+
+        stage.prompt.fill("/kernel")
+        await stage.pilot.press("enter")
+        found = KernelChoice(name=".venv", kind="environment", title="Python 3.11.7 in .venv")
+        stage.engine.reply(KernelsFound(choices=(found,)))
+        await stage.screen(KernelScreen)
+        await stage.settle()
+        await stage.pilot.press("ctrl+s")
+        await stage.until(lambda: stage.told('Saved in config.toml: kernel.python = ".venv".'))
+        assert UseKernel(name=".venv") in stage.engine.asked
+
+
+async def test_C17_a_model_is_written_when_it_is_in_use(play: Play, file: Path) -> None:
+    file.write_text(f'{MINE}[model]\nname = "old"\napi_base = "http://127.0.0.1:1/v1"\n')
+    offers = (
+        ModelOffer(id="openai/gpt-5", kind="key", title="GPT-5"),
+        ModelOffer(id="ollama/x", kind="key", title="x"),
+    )
+    (file.parent / "profiles").mkdir()
+    (file.parent / "profiles" / "work.toml").write_text('[model]\nname = "ollama/work"\n')
+    async with play(flags=Flags(profile="work")) as stage:
+        await desk(stage)
+        stage.prompt.fill("/model")
+        await stage.pilot.press("enter")
+        stage.engine.reply(ModelsFound(offers=offers))
+        await stage.screen(SetupScreen)
+        await stage.settle()
+        await stage.pilot.press(*"gpt", "ctrl+s")
+        await stage.settle()
+        assert stage.engine.asked[-1] == UseModel(name="openai/gpt-5", keep=True)
+        assert 'name = "old"' in file.read_text()
+        stage.engine.say(SettingsChanged(model="openai/gpt-5", approval="ask"))
+        await stage.until(lambda: 'name = "openai/gpt-5"' in file.read_text())
+        assert "api_base" not in file.read_text()
+        saved = 'Saved in config.toml: model.name = "openai/gpt-5". But the profile work sets it, and is used instead.'
+        await stage.until(lambda: stage.told(saved))
