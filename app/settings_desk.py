@@ -91,10 +91,10 @@ class SettingsDesk:
         await asyncio.to_thread(import_module, "oi_tui.app.screens.setting_change")
         from oi_tui.app.screens.setting_change import SettingChanger  # it asks, and writes
 
-        def told(words: str, failed: bool) -> None:
+        def tell(words: str, failed: bool) -> None:
             self._app.notify(words, severity="warning" if failed else "information", timeout=8)
 
-        SettingChanger(self._app, self.control).keep(values, told)
+        SettingChanger(self._app, self.control).keep(values, tell)
 
     def _look(self) -> None:
         words, failed = self.control.look()
