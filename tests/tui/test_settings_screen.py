@@ -328,7 +328,7 @@ def test_C14_what_protects_less_is_known(
     assert (words in danger) if words else danger == ""
 
 
-async def test_C17_what_a_list_chose_is_written_only_by_the_key_for_that(play: Play, file: Path) -> None:
+async def test_C18_what_a_list_chose_is_written_only_by_the_key_for_that(play: Play, file: Path) -> None:
     async with play() as stage:
         await desk(stage)
         stage.prompt.fill("/theme")
@@ -371,7 +371,7 @@ async def test_C17_what_a_list_chose_is_written_only_by_the_key_for_that(play: P
         assert UseKernel(name=".venv") in stage.engine.asked
 
 
-async def test_C17_a_model_is_written_when_it_is_in_use(play: Play, file: Path) -> None:
+async def test_C18_a_model_is_written_when_it_is_in_use(play: Play, file: Path) -> None:
     file.write_text(f'{MINE}[model]\nname = "old"\napi_base = "http://127.0.0.1:1/v1"\n')
     offers = (
         ModelOffer(id="openai/gpt-5", kind="key", title="GPT-5"),
