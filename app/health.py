@@ -23,7 +23,7 @@ from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.log.store.database import check_database
 from oi_tui.app.engine.models.heartbeat import check_server
 from oi_tui.app.engine.models.keys import model_keys
-from oi_tui.app.engine.models.model_source import Models
+from oi_tui.app.engine.models.model_source import Models, is_scripted
 from oi_tui.app.engine.sandbox.availability import look
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.session.recent_models import DefaultModels
@@ -181,6 +181,9 @@ async def check_model(setup: Configure, environ: Mapping[str, str], *, asks: boo
         return HealthFinding("warning", "none chosen yet", "Choose one on the first screen, or set model.name.")
     models = Models(section, environ=environ, keys=model_keys(environ))
     try:
+        if is_scripted(section.name):
+            await models.open(section.name)
+            return HealthFinding("ok", f"{section.name} is a script, which asks nobody")
         key = await models.find_key(section.name, section.api_base, setup.api_key)
         if not models.can_open(section.name):
             return HealthFinding("failed", f"{section.name} is not on this machine", "Run `oi-tui models fetch`.")

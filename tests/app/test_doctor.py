@@ -12,6 +12,7 @@ from oi_tui.app.cli import program
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import ModelSection, SandboxSection, Settings
+from oi_tui.app.engine.core.values import TOUR
 from oi_tui.app.engine.files import paths
 from oi_tui.app.health import (
     HealthFinding,
@@ -103,6 +104,12 @@ async def test_V16_a_model_is_asked_only_when_that_is_wanted(
     assert (await check_model(there, {}, asks=True)).found == "openai/scripted answers"
     with pytest.raises(ModelError, match="API key"):
         await check_model(there, {}, asks=True)
+
+
+async def test_V16_a_script_is_no_model_that_is_missing(tmp_path: Path, homes: dict[str, str]) -> None:
+    assert (await check_model(setup(tmp_path, name=TOUR), {})).state == "ok"
+    with pytest.raises(ModelError, match="There is no script"):
+        await check_model(setup(tmp_path, name="fake/nowhere.json"), {})
 
 
 async def test_V16_a_broken_database_is_found(homes: dict[str, str]) -> None:
