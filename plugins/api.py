@@ -12,6 +12,8 @@
 The guide (`oi-tui help plugins`) has an example for each hook.
 """
 
+from msgspec.structs import replace
+
 from oi_tui.app.engine.core.blocks import (
     Action,
     ActionBlock,
@@ -149,6 +151,7 @@ __all__ = [
     "quantity",
     "read_html",
     "read_json",
+    "replace",
     "run_end",
     "safe_text",
     "says_something",

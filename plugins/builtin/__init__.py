@@ -9,6 +9,8 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "markdown": "oi_tui.plugins.builtin.markdown_file",
         "notebook": "oi_tui.plugins.builtin.notebook",
     },
-    "screen": {},
+    "screen": {
+        "git_branch": "oi_tui.plugins.builtin.git_branch",
+    },
 }
 """The process that imports it -> its name -> its module."""

@@ -24,8 +24,18 @@ def install(folder: Path, name: str, modules: Mapping[str, str], points: Mapping
     entries = "\n".join(f"{point} = {value}" for point, value in points.items())
     (info / "entry_points.txt").write_text(f"[oi_tui.plugins]\n{entries}\n")
     for module, source in modules.items():
+        (folder / f"{module}.py").parent.mkdir(exist_ok=True)
         (folder / f"{module}.py").write_text(source)
     record(folder, name, modules)
+
+
+def install_stranger(folder: Path) -> None:
+    """The package with every hook, enabled."""
+    sources = Path(__file__).parents[1] / "plugins" / "stranger" / "oi_tui_stranger"
+    modules = {f"oi_tui_stranger/{path.stem}": path.read_text() for path in sources.glob("*.py")}
+    points = {"engine": "oi_tui_stranger.engine", "screen": "oi_tui_stranger.screen"}
+    install(folder, "oi-tui-stranger", modules, points)
+    enable("oi-tui-stranger")
 
 
 def record(folder: Path, name: str, modules: Mapping[str, str]) -> None:

@@ -5,13 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.screens import plugin_desk
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.plugins_screen import PluginsScreen
 from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.plugins.decisions_file import plugin_decisions
 from oi_tui.plugins.description import FULL_RIGHTS
-from support.plugin_packages import enable, install, plugin_home
+from oi_tui.themes.loader import load_palette
+from oi_tui.widgets.timeline.cells import BlockCell
+from oi_tui.widgets.timeline.ink import Ink
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas
+from support.plugin_packages import enable, install, install_stranger, plugin_home
 from support.stage import Play
 
 SOURCE = """
@@ -103,3 +109,26 @@ async def test_x2_a_plugin_that_breaks_on_the_screen_is_named_and_the_screen_goe
         await stage.until(lambda: "! The plugin oi-tui-tale failed in its hook register_slash_commands" in stage.seen)
         await stage.pilot.press("d")
         await stage.until(lambda: "disabled     oi-tui-tale" in stage.seen)
+
+
+async def test_x8_a_screen_uses_all_of_a_strangers_package(play: Play, packages: Path) -> None:
+    install_stranger(packages)
+    (packages / "oi_tui_stranger" / "themes").mkdir()
+    (packages / "oi_tui_stranger" / "themes" / "strange.toml").write_text('title = "Strange"')
+    async with play((120, 30)) as stage:
+        await stage.until(lambda: "0 blocks" in stage.seen)
+        for typed, shown in (("/stranger", "hello"), ("/panel stranger", "")):
+            stage.prompt.fill(typed)
+            await stage.pilot.press("enter")
+            await stage.screen(ViewerScreen)
+            await stage.until(lambda shown=shown: shown in stage.seen)  # type: ignore[misc] # of the loop
+            await stage.pilot.press("escape")
+        stage.prompt.fill("/theme strange")
+        await stage.pilot.press("enter")
+        await stage.until(lambda: stage.app.chat.palette.title == "Strange")
+    output = RichOutput(data={"application/vnd.stranger+json": {"top": 22, "below": 7}, "text/plain": "22/7"})
+    block = CodeBlock(id="c", language="python", source="x", state="ok", outputs=(output,))
+    cell = BlockCell(block)
+    height = cell.layout(block, Canvas(80, Ink(load_palette())), BlockDisplay())
+    assert "22" in " ".join(cell.row(number).text for number in range(height))
+    assert "──" in " ".join(cell.row(number).text for number in range(height))

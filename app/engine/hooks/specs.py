@@ -10,7 +10,7 @@ that decides and raises counts as an objection: what it would have looked at is 
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar, overload
 
 import pluggy
 
@@ -30,16 +30,28 @@ _hookspec = pluggy.HookspecMarker(PROJECT)
 _hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
-def hookimpl(function: Any = None, *, tryfirst: bool = False, trylast: bool = False) -> Any:
-    """Mark a function of a plugin as one that answers the hook of its name; with `tryfirst` before those of others,
+class HookMarker:
+    """Marks a function of a plugin as one that answers the hook of its name; with `tryfirst` before those of others,
     with `trylast` behind them. TypeError for a coroutine: nobody would await it."""
 
-    def mark(function: Function) -> Function:
-        if inspect.iscoroutinefunction(function):
-            raise TypeError(f"the hook {function.__name__} must be a plain function, not a coroutine")
-        return _hookimpl(function, tryfirst=tryfirst, trylast=trylast)
+    @overload
+    def __call__(self, function: Function) -> Function: ...
 
-    return mark if function is None else mark(function)
+    @overload
+    def __call__(self, *, tryfirst: bool = False, trylast: bool = False) -> Callable[[Function], Function]: ...
+
+    def __call__(
+        self, function: Function | None = None, *, tryfirst: bool = False, trylast: bool = False
+    ) -> Function | Callable[[Function], Function]:
+        def mark(function: Function) -> Function:
+            if inspect.iscoroutinefunction(function):
+                raise TypeError(f"the hook {function.__name__} must be a plain function, not a coroutine")
+            return _hookimpl(function, tryfirst=tryfirst, trylast=trylast)
+
+        return mark if function is None else mark(function)
+
+
+hookimpl = HookMarker()
 
 
 class EngineHooks:
