@@ -33,6 +33,9 @@ from oi_tui.themes.loader import (
 )
 from oi_tui.themes.palette import Palette
 
+TERMINAL = "terminal"
+"""The theme of the terminal's own colours, the one there is with NO_COLOR."""
+
 RULE = 0.6
 """How much of the accent is in the rule above a prompt that has the focus."""
 
@@ -45,6 +48,10 @@ class ThemeControl:
 
     def __init__(self, app: App[Any], chosen: str) -> None:
         self._app = app
+        if app.no_color:
+            from oi_tui.app.terminal.no_color import WithoutColour  # seldom wanted
+
+            app._filters[-1] = WithoutColour()  # for Textual's, which leaves greys, or nothing of a selection
         self._light = chosen == AUTO and _was_light(app.console)
         self._stamp: tuple[int, ...] = ()
         self._file: Path | None = None
@@ -123,6 +130,8 @@ class ThemeControl:
             self._app.run_worker(remember_look(self.chat, self._app.console), name="look")
 
     def _name_of(self, name: str) -> str:
+        if self._app.no_color:
+            return TERMINAL
         if name != AUTO:
             return name
         return DEFAULT_LIGHT if self._light else DEFAULT_THEME

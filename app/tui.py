@@ -47,6 +47,8 @@ from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.widgets.arming import Clock, NotesKeys
 from oi_tui.widgets.text_box import Completer
 
+SHOW_CURSOR = "\x1b[?25h"
+
 
 class OiTui(TypingOrder):
     """The terminal front end of one session."""
@@ -76,7 +78,10 @@ class OiTui(TypingOrder):
         settings came from, the files of these are watched."""
         asks = "auto" in (settings.screen.images, settings.screen.theme)
         super().__init__(driver_class=ProbingDriver if asks else GuardedDriver)
-        self.images = settings.screen.images
+        self.images = "off" if self.no_color and settings.screen.images == "auto" else settings.screen.images
+        self._cursor_is_shown = settings.screen.cursor == "terminal"
+        if settings.screen.motion == "reduced":
+            self.animation_level = "none"
         self._wished_keys, self._key_set = settings.keys, settings.screen.keys
         self.known = TerminalFacts()
         self._copy = ScreenCopy()
@@ -129,6 +134,8 @@ class OiTui(TypingOrder):
         self.watch(self, "app_focus", self.attention.note_focus, init=False)
         # After `fg` the terminal holds whatever the shell left there.
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
+        if self._cursor_is_shown:
+            self.action_redraw()
         self.themes.start()
         if self.themes.complaint:
             self.notify(self.themes.complaint, severity="warning")
@@ -207,6 +214,8 @@ class OiTui(TypingOrder):
     def action_redraw(self) -> None:
         """Write the whole screen again: something else wrote on it."""
         self._copy.forget()
+        if self._cursor_is_shown and self._driver is not None and not self.is_headless:
+            self._driver.write(SHOW_CURSOR)  # Textual hides it
         self.refresh(layout=True)
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
@@ -228,13 +237,17 @@ class OiTui(TypingOrder):
 
     @property
     def cursor_position(self) -> Offset:
-        """Where the terminal's own cursor stands: at the caret, for input methods and magnifiers.
+        """Where the terminal's own cursor stands: at the caret, or at the line that the keys act on, for input methods,
+        magnifiers and screen readers.
 
         Textual's text areas set it when their text changes, also those that nobody types into, and not when a
         layout moves them. So it is asked for instead, with every frame.
         """
         focused = self.screen.focused if self._screen_stack else None
-        return focused.cursor_screen_offset if isinstance(focused, TextArea | Input) else Offset(0, 0)
+        if focused is None:
+            return Offset(0, 0)
+        place = getattr(focused, "cursor_screen_offset", None)
+        return place if isinstance(place, Offset) else focused.region.offset
 
     @cursor_position.setter
     def cursor_position(self, _: Offset) -> None:

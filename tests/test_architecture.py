@@ -106,7 +106,7 @@ AFTER_THE_FIRST_FRAME = {
     "app/commands/registry.py": {"oi_tui.app.commands.profiles"},
     "app/engine/trust/folder_digests.py": {"oi_tui.app.engine.files.command_folder"},
     "app/commands/theme_folders.py": {"oi_tui.plugins.host"},
-    "app/look.py": {"oi_tui.app.screens.theme_screen"},
+    "app/look.py": {"oi_tui.app.screens.theme_screen", "oi_tui.app.terminal.no_color"},
     "app/screens/leaving.py": {"oi_tui.app.frontend.attaching"},
     "app/engine/files/settings_file.py": {
         *("oi_tui.app.engine.files.profile_files", "oi_tui.app.engine.files.settings_lines"),

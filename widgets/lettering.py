@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Self, TypeAlias
 
 from textual.content import Content
+from textual.geometry import Offset
 from textual.style import Style
 from textual.widgets import OptionList, Static
 
@@ -46,6 +47,12 @@ class Options(OptionList):
 
     def __init__(self, *prompts: str | Content, id: str | None = None, compact: bool = False) -> None:
         super().__init__(*prompts, id=id, compact=compact, markup=False)
+
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """Where the highlighted one begins."""
+        line = self._index_to_line.get(self.highlighted, 0) if self.highlighted is not None else 0
+        return self.content_region.offset + Offset(0, line - self.scroll_offset.y)
 
     def add_options(self, new_options: Iterable[str | Content]) -> Self:  # type: ignore[override]  # takes less
         """Behind those that are there."""

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from textual.color import Color
 from textual.filter import LineFilter
-from textual.geometry import Region
+from textual.geometry import Offset, Region
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
@@ -40,6 +40,11 @@ class RowView:
         self._cursor: int | None = None
         self._unseen = 0
         self._finish = Finish([], Color(0, 0, 0), ink)
+
+    def place_of(self, item: int | None) -> Offset:
+        """Where this item begins on the screen, or its first row that can be seen; the upper edge if none can."""
+        row = next((y for y, row in enumerate(self.rows) if row.item == item), 0)
+        return self._host.region.offset + Offset(0, row)
 
     def show(self, rows: Sequence[ViewRow], thumb: range, marks: Sequence[Marks] | None = None) -> None:
         """Take these rows over and ask for a repaint of those that are not as they were."""

@@ -183,7 +183,7 @@ class Code:
             case "waiting":
                 return "◆", ink.accent
             case "running":
-                return SPINNER[self.tick % len(SPINNER)], ink.accent
+                return SPINNER[self.tick % len(SPINNER)] if self.tick >= 0 else "●", ink.accent
             case "ok":
                 return ("✎" if self._block.is_edited else "✓"), ink.ok
             case "error" | "died":

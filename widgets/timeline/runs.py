@@ -12,6 +12,9 @@ from oi_tui.widgets.timeline.viewport import Viewport
 SPIN = 1 / 8
 """Seconds between two frames of a spinner."""
 
+STILL = -1
+"""In place of a frame, where nothing is to move: then only the seconds change."""
+
 
 class Runs:
     """Notes when blocks begin to run; turns the spinners of those that can be seen. None turns where nobody looks.
@@ -51,7 +54,11 @@ class Runs:
     def turn(self) -> None:
         """Let the spinners turn that are on the screen now."""
         if self._timer is None and self._running_on_screen():
-            self._timer = call_after(self._host, SPIN, self._spin)
+            self._timer = call_after(self._host, 1.0 if self._is_still else SPIN, self._spin)
+
+    @property
+    def _is_still(self) -> bool:
+        return self._host.app.animation_level == "none"
 
     def _running_on_screen(self) -> list[int]:
         """Indices of those that run, of the blocks on the screen."""
@@ -63,5 +70,5 @@ class Runs:
         self._timer = None
         for index in self._running_on_screen():
             elapsed = self._clock() - self._started[self._view.blocks[index].id]
-            self._view.cell(index).tick(elapsed, round(elapsed / SPIN))
+            self._view.cell(index).tick(elapsed, STILL if self._is_still else round(elapsed / SPIN))
         self._changed()

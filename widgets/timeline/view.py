@@ -74,6 +74,9 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     unseen: reactive[int] = reactive(0, repaint=False)
     """Blocks that came or changed below the view since it left the end."""
 
+    cursor_screen_offset = property(lambda self: self._shown.place_of(self.cursor))
+    """Where on the screen the block begins that the keys act on."""
+
     cursor: reactive[int | None] = reactive(None, repaint=False)
     """Index of the block that the keys act on."""
 

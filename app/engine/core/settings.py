@@ -298,6 +298,11 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     """Show a desktop notification then, in terminals that can."""
     title: bool = True
     """Show it in the window's title then."""
+    motion: Literal["full", "reduced"] = "full"
+    """`reduced`: nothing turns or slides; a clock moves once a second."""
+    cursor: Literal["drawn", "terminal"] = "drawn"
+    """`terminal`: show the terminal's own cursor, too: at the caret, or the chosen line of a list. Screen readers,
+    magnifiers and braille displays follow it."""
 
 
 HEADLESS_LIMIT = 600.0

@@ -1,0 +1,41 @@
+"""What stands on the screen with NO_COLOR: the terminal's own two colours, and what colour said in other ways.
+
+With the theme of the terminal's sixteen colours each of them has a meaning: that what the keys act on lies on one is
+said by reversing it, that words are beside the point by dimming them, and that they matter by bold letters.
+"""
+
+from functools import lru_cache
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+
+_DIM = frozenset({7, 8})
+"""White and bright black: metadata, rules."""
+_BOLD = frozenset({9, 11, 14})
+"""Bright red, yellow and cyan: errors, warnings, what is the person's to act on."""
+
+
+class WithoutColour(LineFilter):
+    """No colours, in every line that is drawn."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The same text in attributes alone."""
+        return [Segment(text, None if style is None else _plain(style), control) for text, style, control in segments]
+
+
+@lru_cache(2_048)
+def _plain(style: Style) -> Style:
+    ink = style.color.number if style.color is not None else None
+    ground = style.bgcolor
+    return Style(
+        bold=style.bold or ink in _BOLD,
+        dim=style.dim or ink in _DIM,
+        italic=style.italic,
+        underline=style.underline,
+        strike=style.strike,
+        reverse=style.reverse or (ground is not None and not ground.is_default),
+        link=style.link,
+        meta=style.meta,
+    )
