@@ -18,7 +18,7 @@ def rows(stage: Stage) -> list[str]:
     return [strip.text for strip in stage.app.screen._compositor.render_strips(stage.app.size)]
 
 
-async def test_V22_the_cursor_stands_at_the_caret_the_block_or_the_chosen_line(play: Play) -> None:
+async def test_V23_the_cursor_stands_at_the_caret_the_block_or_the_chosen_line(play: Play) -> None:
     async with play(settings=STILL) as stage:
         stage.engine.say(TurnStarted(block_id="u", text="a question"))
         await stage.pilot.press(*"ab")
@@ -39,7 +39,7 @@ async def test_V22_the_cursor_stands_at_the_caret_the_block_or_the_chosen_line(p
         assert "three" in rows(stage)[stage.app.cursor_position.y]
 
 
-async def test_V22_with_reduced_motion_a_run_shows_its_seconds_and_no_spinner(play: Play) -> None:
+async def test_V23_with_reduced_motion_a_run_shows_its_seconds_and_no_spinner(play: Play) -> None:
     seen = set()
     for settings in (STILL, msgspec.structs.replace(STILL, screen=ScreenSection())):
         async with play(settings=settings) as stage:
