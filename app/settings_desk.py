@@ -47,6 +47,8 @@ class SettingsDesk:
         """The person can ask for the screen from now on; the files are looked at."""
         self._app.chat.desk.settings = self
         self._app.watch(self._app.chat.query_one(StatusBar), "status", self._follow_model, init=False)
+        if self._place is not None and (remarks := self._place.settings_remarks):
+            self._app.notify(" ".join(remarks), timeout=15)
         if self._watches:
             self._app.set_interval(LOOK_INTERVAL, self._look)
 

@@ -150,9 +150,6 @@ class OiTui(TypingOrder):
                 more = f" ({len(faults) - 1} more: oi-tui doctor)" if len(faults) > 1 else ""
                 self.notify(f"{place_of_fault(faults[0])}{more}", severity="warning", timeout=15)
 
-        for remark in self._workplace.settings_remarks if self._workplace is not None else ():
-            self.notify(remark, timeout=15)
-
         async def know_settings() -> None:
             await self.chat.complete.wait()
             await asyncio.to_thread(import_module, "oi_tui.app.settings_desk")

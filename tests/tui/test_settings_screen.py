@@ -277,6 +277,15 @@ async def test_C15_the_files_are_looked_at_while_the_program_runs(play: Play, fi
         assert stage.app.theme == "gruvbox"
 
 
+async def test_C7_C6_what_became_of_the_settings_files_is_said_on_the_screen(play: Play, file: Path) -> None:
+    file.rename(file.with_name("settings.toml"))
+    flags = Flags()
+    place = flags.workplace()
+    assert file.read_text() == MINE
+    async with play(settings=place.settings, workplace=place, flags=flags) as stage:
+        await stage.until(lambda: stage.told("Your settings are in config.toml now"))
+
+
 def test_C13_every_setting_says_what_it_means_and_what_it_takes() -> None:
     entries = setting_catalog()
     assert [entry.key for entry in entries if not entry.help or not entry.values] == []
