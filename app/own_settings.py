@@ -4,7 +4,7 @@ Only what is valid is written; comments, order and everything else of the file s
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,12 +36,18 @@ class WrittenSetting(NamedTuple):
     remarks: tuple[str, ...] = ()
 
 
-def set_setting(path: KeyPath, readings: Iterable[Any]) -> WrittenSetting:
-    """Write the first of these values that the key takes; SettingsError, and nothing is written, if it takes none."""
+KeyFaults = Callable[[Settings], Iterable[str]]
+"""What is wrong with the person's own keys. Who knows that knows every widget that has keys."""
+
+
+def set_setting(path: KeyPath, readings: Iterable[Any], key_faults: KeyFaults | None = None) -> WrittenSetting:
+    """Write the first of these values that the key takes; SettingsError, and nothing is written, if it takes none.
+    For `[keys]` the `key_faults` are needed."""
+    assert key_faults is not None or path[0] != "keys"
     with own_file() as (file, text):
         new, value = _first_valid(text, path, readings, file)
-        if path[0] == "keys":
-            _require_keys(path[1], check_settings(read_toml(new, file), ""))
+        if path[0] == "keys" and key_faults is not None:
+            _require_keys(path[1], key_faults(check_settings(read_toml(new, file), "")))
         write_own_file(file, new)
     remarks: list[str] = []
     if variable := overriding_variable(path):
@@ -115,11 +121,9 @@ def _first_valid(text: str, path: KeyPath, readings: Iterable[Any], file: Path) 
     raise SettingsError(wrong.title.removeprefix(": "), hint=f"{wrong.hint} Nothing was changed.".strip())
 
 
-def _require_keys(name: str, settings: Settings) -> None:
-    """SettingsError if these keys cannot be bound to what has this id."""
-    from oi_tui.app.screens.key_sets import check_in_set  # every widget that has keys
-
-    for fault in check_in_set(settings.keys, settings.screen.keys).faults:
+def _require_keys(name: str, faults: Iterable[str]) -> None:
+    """SettingsError if the keys of this id have a fault."""
+    for fault in faults:
         if fault.startswith(f"{name}: "):
             raise SettingsError(f"keys.{fault}.", hint="Nothing was changed.")
 

@@ -13,6 +13,7 @@ from oi_tui.app.engine.files.given_file import file_stamp
 from oi_tui.app.engine.files.settings_file import SettingsLayer
 from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.own_settings import KeyFaults
 
 LOOK_INTERVAL = 1.0
 """Seconds between two looks at the files. A change counts when it is there at two of them: an editor may be writing."""
@@ -44,10 +45,16 @@ class SettingsControl:
     """Knows the settings that were read last. `use_screen` applies those of the screen whose keys it is given."""
 
     def __init__(
-        self, flags: Flags, bridge: Bridge, use_screen: Callable[[ScreenSection, Set[str]], None], settings: Settings
+        self,
+        flags: Flags,
+        bridge: Bridge,
+        use_screen: Callable[[ScreenSection, Set[str]], None],
+        settings: Settings,
+        key_faults: KeyFaults,
     ) -> None:
         """`settings` are those that the program was started with, before any decision about the folder."""
         self.flags = flags
+        self.key_faults = key_faults
         self.settings = settings
         """As flags, environment and files ask for them now."""
         self._bridge = bridge

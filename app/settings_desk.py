@@ -5,32 +5,55 @@ import os
 from collections.abc import Mapping, Set
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import UNSET
+from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.settings import ScreenSection
+from oi_tui.app.engine.core.settings import ImageMode, ScreenSection
 from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.workplace import Workplace
+from oi_tui.app.look import ThemeControl
+from oi_tui.app.screens.chat import ChatScreen
+from oi_tui.app.screens.key_sets import key_faults
 from oi_tui.app.settings_control import LOOK_INTERVAL, SettingsControl
-from oi_tui.app.terminal.calling import means_of
+from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.guarded_driver import use_mouse
+from oi_tui.app.terminal.probe import TerminalFacts
 from oi_tui.app.terminal.probing_driver import TerminalKnown
 from oi_tui.widgets.status import StatusBar
 
 if TYPE_CHECKING:
     from oi_tui.app.profile_desk import ProfileDesk
-    from oi_tui.app.tui import OiTui
+
+
+class ChangesLook(Protocol):
+    """What the screen's settings change while the program runs."""
+
+    themes: ThemeControl
+    images: ImageMode
+    known: TerminalFacts
+    attention: Attention
 
 
 class SettingsDesk:
     """Opens the screens of settings and profiles, and looks at the files."""
 
-    def __init__(self, app: "OiTui", flags: Flags | None, place: Workplace | None) -> None:
-        """Without the `flags` that the settings came from, as on a recorded session, nothing is watched."""
+    def __init__(
+        self,
+        app: App[Any],
+        look: ChangesLook,
+        chat: ChatScreen,
+        flags: Flags | None,
+        place: Workplace | None,
+    ) -> None:
+        """`look` is the app, as what changes its look. Without the `flags` that the settings came from, as on a
+        recorded session, nothing is watched."""
         self._app = app
+        self._look_of = look
+        self._chat = chat
         self._watches = flags is not None
         self._wanted = ("", "")
         """Name and server of a model that is to be kept once it is in use."""
@@ -38,15 +61,15 @@ class SettingsDesk:
         try:
             before = place.requested_settings if place is not None else flags.settings().settings
         except SettingsError:
-            before = app.chat.settings  # the screen tells of it
+            before = chat.settings  # the screen tells of it
         self._place = place
         self._profiles: ProfileDesk | None = None
-        self.control = SettingsControl(flags, app.chat.bridge, self._use_screen, before)
+        self.control = SettingsControl(flags, chat.bridge, self._use_screen, before, key_faults)
 
     def begin(self) -> None:
         """The person can ask for the screen from now on; the files are looked at."""
-        self._app.chat.desk.settings = self
-        self._app.watch(self._app.chat.query_one(StatusBar), "status", self._follow_model, init=False)
+        self._chat.desk.settings = self
+        self._app.watch(self._chat.query_one(StatusBar), "status", self._follow_model, init=False)
         if self._place is not None and (remarks := self._place.settings_remarks):
             self._app.notify(" ".join(remarks), timeout=15)
         if self._watches:
@@ -63,15 +86,15 @@ class SettingsDesk:
         if self._profiles is None:
             place = self._place
             folder, in_use = (Path.cwd(), "") if place is None else (place.folder, place.setup.profile)
-            self._profiles = ProfileDesk(self._app, self._app.chat, folder, in_use)
-        if self._app.screen is self._app.chat:
+            self._profiles = ProfileDesk(self._app, self._chat, folder, in_use)
+        if self._app.screen is self._chat:
             self._profiles.choose(name)
 
     async def _open(self, words: str) -> None:
         await asyncio.to_thread(import_module, "oi_tui.app.screens.settings_screen")
         from oi_tui.app.screens.settings_screen import SettingsScreen  # seldom seen
 
-        if self._app.screen is self._app.chat:
+        if self._app.screen is self._chat:
             self._app.push_screen(SettingsScreen(self.control, words))
 
     def keep(self, values: Mapping[str, Any]) -> None:
@@ -85,7 +108,7 @@ class SettingsDesk:
 
     def _follow_model(self) -> None:
         name, api_base = self._wanted
-        if name and name == self._app.chat.bridge.transcript.model:
+        if name and name == self._chat.bridge.transcript.model:
             self._wanted = ("", "")
             self.keep({"model.name": name, "model.api_base": api_base or UNSET})
 
@@ -104,14 +127,14 @@ class SettingsDesk:
             self._app.notify(words, severity="warning" if failed else "information", timeout=0 if failed else 8)
 
     def _use_screen(self, screen: ScreenSection, changed: Set[str]) -> None:
-        app = self._app
-        if "screen.theme" in changed and screen.theme != app.themes.chosen:
-            app.themes.choose(screen.theme)
-        if "screen.mouse" in changed and isinstance(app._driver, LinuxDriver):
-            use_mouse(app._driver, screen.mouse)
+        look = self._look_of
+        if "screen.theme" in changed and screen.theme != look.themes.chosen:
+            look.themes.choose(screen.theme)
+        if "screen.mouse" in changed and isinstance(self._app._driver, LinuxDriver):
+            use_mouse(self._app._driver, screen.mouse)
         if "screen.images" in changed:
-            app.images = screen.images
-            app.post_message(TerminalKnown(app.known))
-        app.attention.means = means_of(
+            look.images = screen.images
+            self._app.post_message(TerminalKnown(look.known))
+        look.attention.means = means_of(
             os.environ, bell=screen.bell, notifications=screen.notifications, title=screen.title
         )

@@ -155,7 +155,7 @@ class OiTui(TypingOrder):
             await asyncio.to_thread(import_module, "oi_tui.app.settings_desk")
             from oi_tui.app.settings_desk import SettingsDesk  # not for the first frame
 
-            SettingsDesk(self, self._flags, self._workplace).begin()
+            SettingsDesk(self, self, self.chat, self._flags, self._workplace).begin()
 
         if self._wished_keys or self._key_set != "default":
             self.run_worker(use_own_keys(), name="keys")

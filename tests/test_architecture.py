@@ -114,7 +114,6 @@ AFTER_THE_FIRST_FRAME = {
     "app/settings_desk.py": {
         *("oi_tui.app.profile_desk", "oi_tui.app.screens.setting_change", "oi_tui.app.screens.settings_screen"),
     },
-    "app/own_settings.py": {"oi_tui.app.screens.key_sets"},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
     "themes/loader.py": {"oi_tui.themes.theme_file"},
     "widgets/text_box.py": {"oi_tui.widgets.completion", "oi_tui.widgets.text_edits"},

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from oi_tui.app import commands
 from oi_tui.app.engine.core.encoding import decode_toml
+from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.given_file import read_given_file
 from oi_tui.app.screens.key_check import CheckedKeys, check_keys
 
@@ -43,3 +44,8 @@ def key_set(name: str) -> KeySet:
 def check_in_set(wished: Mapping[str, str], name: str) -> CheckedKeys:
     """What can be bound of a person's own keys, over those of a set."""
     return check_keys(wished, key_set(name).keymap)
+
+
+def key_faults(settings: Settings) -> tuple[str, ...]:
+    """What is wrong with the person's own keys, over the set that they chose."""
+    return tuple(check_in_set(settings.keys, settings.screen.keys).faults)

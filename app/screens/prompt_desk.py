@@ -5,7 +5,7 @@ No text is lost: a text that cannot be used stays in the prompt, with the reason
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from textual.screen import Screen
@@ -26,7 +26,6 @@ from oi_tui.widgets.composer import Composer, PromptArea
 
 if TYPE_CHECKING:  # loaded with the first `/`, and when everything else is there
     from oi_tui.app.screens.command_desk import CommandDesk
-    from oi_tui.app.settings_desk import SettingsDesk
 
 GOODBYES = ("exit", "quit", "exit()", "quit()")
 """What ends other consoles: alone in the prompt it is no prompt."""
@@ -35,6 +34,26 @@ _TOUR_PROMPT = "Show me around."
 
 NOTE = 3.0
 """Seconds a passing message stays."""
+
+
+class ChangesSettings(Protocol):
+    """What shows the settings and writes them."""
+
+    def open(self, words: str = "") -> None:
+        """Show all settings, those with these words first."""
+        ...
+
+    def choose_profile(self, name: str = "") -> None:
+        """Use a profile in this session; without a name, show all of them."""
+        ...
+
+    def keep(self, values: Mapping[str, Any]) -> None:
+        """Write what was chosen on another screen. UNSET removes a key."""
+        ...
+
+    def keep_model(self, name: str, api_base: str) -> None:
+        """Keep this model for new sessions, as soon as it is in use."""
+        ...
 
 
 class PromptDesk:
@@ -49,7 +68,7 @@ class PromptDesk:
         """Whether what is taken back is not wanted any more."""
         self._model = ""
         """The one that was in use before."""
-        self.settings: SettingsDesk | None = None
+        self.settings: ChangesSettings | None = None
         """What shows the settings, a moment after everything else is there."""
         self._commander: CommandDesk | None = None
         self.workplace: Workplace | None = None

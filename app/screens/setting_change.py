@@ -93,7 +93,7 @@ class SettingChanger:
 
     def _write(self, path: KeyPath, readings: Sequence[Any], told: Told) -> None:
         try:
-            written = set_setting(path, readings)
+            written = set_setting(path, readings, self._control.key_faults)
         except OiTuiError as error:
             told(f"{error.title} {error.hint}".strip(), True)
             return

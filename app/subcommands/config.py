@@ -101,7 +101,9 @@ def config_set(key: str, values: tuple[str, ...]) -> None:
     oi-tui config set 'model.prices."openrouter/x/y"' 3.0 15.0
     oi-tui config set model.extra.headers.X-Team '$TEAM'
     """
-    written = set_setting(key_path(key), readings_of(values))
+    from oi_tui.app.screens.key_sets import key_faults  # every widget that has keys
+
+    written = set_setting(key_path(key), readings_of(values), key_faults)
     for remark in written.remarks:
         echo(safe_text(f"▪ {remark}"), err=True)
 

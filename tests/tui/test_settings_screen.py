@@ -62,7 +62,7 @@ async def opened(stage: Stage, words: str = "") -> SettingsScreen:
 async def desk(stage: Stage) -> SettingsDesk:
     await stage.until(lambda: stage.app.chat.desk.settings)
     found = stage.app.chat.desk.settings
-    assert found is not None
+    assert isinstance(found, SettingsDesk)
     return found
 
 

@@ -278,6 +278,9 @@ class NetworkSection(SettingsSection, frozen=True, kw_only=True):
     """Reach this machine only: models, lists and prices, downloads, Jupyter servers, and code in the sandbox."""
 
 
+ImageMode = Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"]
+
+
 class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     """Settings of the screen: how it looks."""
 
@@ -287,7 +290,7 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     """Set of keys; your own of `[keys]` are over it."""
     mouse: bool = True
     """Use the mouse here; off, the terminal selects text by itself."""
-    images: Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"] = "auto"
+    images: ImageMode = "auto"
     """How pictures are shown: `auto` asks the terminal; `sextant`, `quadrant` and `half` draw them with characters that
     some fonts lack; `off` only names them."""
     editor: str = ""
