@@ -262,7 +262,7 @@ class OiTui(TypingOrder):
         def run(picked: Picked | None) -> None:
             if picked is not None and picked.command.slash:
                 line = SlashLine(name=picked.command.slash, argument=picked.argument)
-                self.call_later(self.chat.run_command, line)
+                self.call_later(self.chat.desk.commander.run, line, written=False)
                 if picked.setting:
                     self.call_later(self.chat.desk.keep, {picked.setting: picked.argument})
             elif picked is not None:

@@ -103,7 +103,9 @@ AFTER_THE_FIRST_FRAME = {
     "app/screens/prompt_desk.py": {
         *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "command_desk", "confirm", "external_editor")),
     },
-    "app/commands/registry.py": {"oi_tui.app.commands.profiles"},
+    "app/commands/registry.py": {f"oi_tui.app.commands.{name}" for name in ("macro_file", "profiles")},
+    "app/commands/macro_file.py": {"oi_tui.app.engine.files.settings_edit"},
+    "app/commands/macros.py": {"oi_tui.app.engine.files.settings_edit"},
     "app/engine/trust/folder_digests.py": {"oi_tui.app.engine.files.command_folder"},
     "app/commands/theme_folders.py": {"oi_tui.plugins.host"},
     "app/look.py": {"oi_tui.app.screens.theme_screen", "oi_tui.app.terminal.no_color"},

@@ -155,6 +155,14 @@ class OwnCommands:
         return Submit(text=text, files=find_mentions(text, folder).files, command=f"/{name} {typed}".rstrip())
 
 
+def personal_rows() -> Iterator[Command]:
+    """Those of the person's own, whatever the folder."""
+    for source in read_command_folder(config_dir() / COMMANDS_FOLDER, links=True):
+        one = _parse(source, YOURS, source.wrong)
+        if one.says is not None:
+            yield one.row()
+
+
 def shell_prompt(text: str, folder: Path, trusted: str | None) -> Submit:
     """What a task without a screen sends: its text, or what a command makes of it; SettingsError if there is none."""
     asked = interpret(text, folder)
@@ -221,7 +229,7 @@ def _trust_hint(why: str) -> str:
 
 
 def _as_argument(argument: CommandArgument) -> Argument:
-    choices = dict.fromkeys(argument.choices, argument.help)
+    choices = {word: "default" if word == argument.default else argument.help for word in argument.choices}
     label = "|".join(argument.choices) if 0 < len(argument.choices) <= 4 else argument.name.upper()
     return Argument(label, lambda: choices, argument.required)
 

@@ -1,8 +1,5 @@
-"""Everything a person can tell the program to do, once: bindings, palette, slash commands, completion and help derive
-from here, and `oi-tui --help` says what they share.
-
-A row has either an `action` of the screen or the app, or a `verb` that is sent to the engine as it is.
-"""
+"""Everything a person can tell the program to do, once: keys, palette, slash commands, completion, help derive from it.
+A row has either an `action` of the screen or the app, or a `verb` that is sent to the engine as it is."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -47,7 +44,6 @@ class Argument(NamedTuple):
     """What may follow a slash command, in the order in which it is written."""
 
     label: str
-    """For the help: `NAME`, `on|off`."""
     choices: Callable[[], Mapping[str, str]] = dict
     """The words that it can be, each with its meaning; empty where others may."""
     required: bool = True
@@ -58,11 +54,8 @@ class Situation(NamedTuple):
 
     turn_open: bool = False
     busy: bool = False
-    """A turn or code runs."""
     empty: bool = False
-    """Nothing has happened in it."""
     stopped: bool = False
-    """There is no engine."""
 
 
 When = Literal["always", "turn", "rest", "begun", "stopped"]
@@ -91,8 +84,6 @@ class Command(NamedTuple):
     action: str = ""
     """A Textual action; ARGUMENT is replaced by the argument of the slash command."""
     verb: Callable[[str], AnyVerb] | None = None
-    call: Callable[[str], str] | None = None
-    """What a plugin does with the argument, in a thread; what it returns is shown."""
     when: When = "always"
     decides: Callable[[str], bool] = lambda argument: False
     """Whether, with this argument, it decides about code or about how that is decided: no macro holds it."""
@@ -194,8 +185,10 @@ def _add_rule(argument: str) -> AnyVerb:
             raise WrongArgument("Say /rule allow Shell(git log *), /rule ask ..., or /rule deny ....")
 
 
-def _formats() -> Mapping[str, str]:
-    return {str(name): title for name, title in EXPORT_FORMATS.items()}
+def _macros() -> Mapping[str, str]:
+    from oi_tui.app.commands.macro_file import macro_words  # reads a file
+
+    return macro_words()
 
 
 def _profiles() -> Mapping[str, str]:
@@ -291,6 +284,11 @@ COMMANDS: tuple[Command, ...] = (
         "redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"
     ),
     Command(
+        "macro", "Macros", "Record what you send and play it again: /macro record NAME, /macro stop, /macro NAME",
+        slash="macro", arguments=(Argument("record|stop|delete|NAME", _macros), Argument("NAME", required=False)),
+        action="screen.part('macro', ARGUMENT)",
+    ),
+    Command(
         "theme", "Theme", "Change the colours", slash="theme", shell="theme", arguments=(Argument("NAME", _themes),),
         action="app.use_theme(ARGUMENT)", picker="app.use_theme",
     ),
@@ -301,7 +299,8 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "export", "Export this session", "Write this session to a file: notebook, Markdown, HTML or messages",
-        slash="export", shell="sessions export", when="begun", arguments=(Argument("FORMAT", _formats),),
+        slash="export", shell="sessions export", when="begun",
+        arguments=(Argument("FORMAT", lambda: {str(one): title for one, title in EXPORT_FORMATS.items()}),),
         action="screen.part('export', ARGUMENT)",
     ),
     Command("editor", "Open the editor", "Write the prompt in $EDITOR", key="ctrl+g", action="screen.part('editor')"),

@@ -1,5 +1,6 @@
 """The region above the status line: the composer, or in its place what waits for the person's answer."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -35,6 +36,8 @@ class Bottom(Vertical):
         self._recall: Recall | None = None
         self._trouble: TroubleRow | None = None
         self._enter_line: EnterLine | None = None
+        self.on_decided: Callable[[], None] = lambda: None
+        """Called when the person decided about code, or answered it."""
 
     def compose(self) -> ComposeResult:
         """At first there is nothing to ask."""
@@ -183,6 +186,7 @@ class Bottom(Vertical):
             )
         )
         self._bring_up("composer")
+        self.on_decided()
 
     def on_approval_panel_prompt_typed(self, event: "ApprovalPanel.PromptTyped") -> None:
         """Text meant for the prompt goes there."""
@@ -206,6 +210,7 @@ class Bottom(Vertical):
         event.stop()
         self._bridge.send(Answer(request_id=event.request_id, text=event.text))
         self._bring_up("composer")
+        self.on_decided()
 
     def _bring_up(self, name: str) -> None:
         self.screen.remove_class(FULL)

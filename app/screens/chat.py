@@ -20,7 +20,6 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 from oi_tui.app.commands.registry import bindings, rebound_hint
-from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import (
@@ -316,10 +315,6 @@ class ChatScreen(Screen[None]):
         event.stop()
         self.desk.withdraw(event.text, drop=event.drop)
 
-    async def run_command(self, typed: SlashLine) -> None:
-        """Do what a slash command says that was chosen from a list."""
-        await self.desk.commander.run(typed, wait=False, written=False)
-
     def on_welcome_example_chosen(self, event: Welcome.ExampleChosen) -> None:
         """An example to begin with; the person sends it."""
         event.stop()
@@ -384,6 +379,8 @@ class ChatScreen(Screen[None]):
                 self.desk.fill_from(name, self.settings)
             case "profile" | "settings":
                 self.desk.open_choices(name, argument)
+            case "macro":
+                self.desk.commander.macros.obey(argument)
             case "approval":
                 self.desk.set_approval(SetApproval(mode=next_approval(self.query_one(StatusBar).status)))
             case _:

@@ -1,13 +1,12 @@
 """What a slash command does on one screen. Loaded with the first `/`: no session begins with a command."""
 
-import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 from textual.screen import Screen
 
 from oi_tui.app.commands.command_set import CommandSet
+from oi_tui.app.commands.macros import macro_rows, why_not_a_step
 from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.own_commands import OwnCommands
 from oi_tui.app.commands.registry import Command, Situation, WrongArgument
@@ -24,6 +23,7 @@ from oi_tui.app.engine.core.verbs import (
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.workplace import Workplace
+from oi_tui.app.screens.macro_player import MacroPlayer
 from oi_tui.widgets.composer import PromptArea
 
 _QUIET = FindInstructions | FindKernels | FindModels | ReadContext | SetApproval
@@ -72,8 +72,9 @@ class CommandDesk:
     def __init__(self, screen: Screen[None], bridge: Bridge, desk: SendsPrompts) -> None:
         self._screen, self._bridge, self._desk = screen, bridge, desk
         own = OwnCommands(lambda: desk.folder, self._trusted_commands, self._selection)
-        self.commands = CommandSet(own.rows)
+        self.commands = CommandSet(own.rows, macro_rows)
         """Also what others added."""
+        self.macros = MacroPlayer(screen, bridge, desk.tell, self._play)
 
     @property
     def situation(self) -> Situation:
@@ -81,7 +82,7 @@ class CommandDesk:
         bridge, transcript = self._bridge, self._bridge.transcript
         return Situation(transcript.turn_open, bridge.busy, not transcript.blocks, bridge.stopped)
 
-    async def run(self, typed: SlashLine, *, wait: bool, written: bool = True) -> bool:
+    async def run(self, typed: SlashLine, *, wait: bool = False, written: bool = True) -> bool:
         """Do what a slash command says; one that was `written` in the prompt, and cannot be followed, stays there.
         Whether the session will show an answer, rather than another view."""
         try:
@@ -103,14 +104,34 @@ class CommandDesk:
                 raise WrongArgument(told)
             desk.hold(text, f"{told} Enter sends it to the model.")
             return False
-        return desk.submit(Submit(text=text, files=find_mentions(text, desk.folder).files), wait=wait, typed=True)
+        sent = desk.submit(Submit(text=text, files=find_mentions(text, desk.folder).files), wait=wait, typed=True)
+        if sent:
+            self.macros.note(text)
+        return sent
+
+    async def _play(self, text: str) -> None:
+        """Do what a step of a macro says, whatever is in the prompt; WrongArgument where that cannot be."""
+        if why := why_not_a_step(text):
+            raise WrongArgument(f"It cannot be played: {why}.")
+        asked, folder = interpret(text, self._desk.folder), self._desk.folder
+        if isinstance(asked, SlashLine) and not self.commands.is_path(asked):
+            await self._follow(asked, wait=False, written=False, played=True)
+        elif isinstance(asked, SlashLine | Submit):
+            self._send_played(Submit(text=text, files=find_mentions(text, folder).files))
+        else:
+            self._bridge.send(asked)
+
+    def _send_played(self, prompt: Submit) -> None:
+        if missing := find_mentions(prompt.text, self._desk.folder).missing:
+            raise WrongArgument(f"No such file: @{safe_text(missing[0])}.")
+        self._bridge.send(prompt)
 
     def _is_lone_command(self) -> bool:
         """Whether the prompt holds the name of a command only: what was begun there is done elsewhere."""
         asked = interpret(self._desk.area.text, self._desk.folder)
         return isinstance(asked, SlashLine) and not asked.argument and self.commands.by_name(asked.name) is not None
 
-    async def _follow(self, typed: SlashLine, *, wait: bool, written: bool) -> bool:
+    async def _follow(self, typed: SlashLine, *, wait: bool, written: bool, played: bool = False) -> bool:
         row, area = self.commands.by_name(typed.name), self._desk.area
         if row is None:
             raise WrongArgument(self._unknown(typed.name))
@@ -121,29 +142,26 @@ class CommandDesk:
                 area.accept()  # who leaves the list finds it with ↑, and nothing that is typed next is added to it
             await self._screen.run_action(row.picker or f"app.palette({row.id!r})")
             return False
-        verb = _verb_of(row, typed.argument)
+        verb, line = _verb_of(row, typed.argument), f"/{row.slash} {typed.argument}".rstrip()
+        if isinstance(verb, Submit) and played:
+            self._send_played(verb)
+            return True
         if isinstance(verb, Submit):
-            return self._desk.submit(verb, wait=wait, typed=written)
+            sent = self._desk.submit(verb, wait=wait, typed=written)
+            if sent:
+                self.macros.note(line)
+            return sent
         if written:
             area.accept()
         if isinstance(verb, SetApproval):
             self._desk.set_approval(verb)
         elif verb is not None:
             self._bridge.send(verb)
-        elif row.call is not None:
-            self._screen.run_worker(self._answer(row, row.call, typed.argument), group="call")
         else:
             await self._screen.run_action(row.action.replace("ARGUMENT", repr(typed.argument)))
+        if row.id != "macro" and not played:
+            self.macros.note(line)
         return not isinstance(verb, _QUIET | None)
-
-    async def _answer(self, row: Command, call: Callable[[str], str], argument: str) -> None:
-        """Say what a plugin's command returns, or how it fails: it is anybody's code."""
-        try:
-            said = str(await asyncio.to_thread(call, argument))
-        except Exception as error:  # anybody's code may raise anything; it is shown
-            self._desk.tell(f"/{row.slash} of {row.origin} failed: {safe_text(repr(error))}", failed=True, seconds=0)
-        else:
-            self._desk.tell(safe_text(said), seconds=0)
 
     def _unknown(self, name: str) -> str:
         similar = [f"/{one}" for one in self.commands.similar(name)]

@@ -6,6 +6,7 @@ several and to the prompt.
 
 from collections.abc import Mapping
 
+from textual.binding import Binding
 from textual.screen import Screen
 
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
@@ -14,12 +15,14 @@ from oi_tui.app.engine.files.settings_file import LARGEST_SETTINGS, settings_pat
 from oi_tui.app.engine.files.settings_lines import setting_lines
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.key_check import CheckedKeys
+from oi_tui.app.screens.key_places import own_rows
 from oi_tui.app.screens.key_sets import check_in_set, key_set
 from oi_tui.app.terminal.key_sequences import SequenceKeys, sequences_of
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.keyrow import KeyRow
 from oi_tui.widgets.status import StatusBar
+from oi_tui.widgets.text_box import UNBOUND
 from oi_tui.widgets.vim_prompt import VimPrompt
 
 
@@ -36,6 +39,7 @@ class KeyControl:
         """From now on these keys, as far as nothing is wrong with them."""
         app, composer = self._app, self._chat.query_one(Composer)
         checked = check_in_set(wished, set_name)
+        self._declare_own()
         app.keymap = checked.keymap
         app.set_keymap(checked.keymap)
         sequences = sequences_of(checked.keymap.values())
@@ -49,6 +53,14 @@ class KeyControl:
             for row in screen.query(KeyRow):
                 row.renew()
         return checked
+
+    def _declare_own(self) -> None:
+        """What the person wrote has a binding as a command has that comes without a key."""
+        keys = self._chat._bindings.key_to_bindings
+        known = {binding.id for bindings in keys.values() for binding in bindings}
+        new = (row for row in own_rows() if row.id not in known)
+        made = [Binding(UNBOUND, f"app.palette('{row.id}', True)", row.title, show=False, id=row.id) for row in new]
+        keys[UNBOUND] = [*keys.get(UNBOUND, ()), *made]  # a list of its own: the others are the class's
 
     def _show_mode(self, mode: str, pending: str) -> None:
         if (mode, pending) != (self._mode, self._pending):

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-from oi_tui.app.commands.registry import COMMANDS, OF_THE_APP
+from oi_tui.app.commands.macros import macro_rows
+from oi_tui.app.commands.own_commands import personal_rows
+from oi_tui.app.commands.registry import COMMANDS, OF_THE_APP, Command
 from oi_tui.app.screens.context_screen import ContextScreen
 from oi_tui.app.screens.folder import Choices, FolderScreen
 from oi_tui.app.screens.guide import GuideScreen
@@ -128,10 +130,17 @@ def keys_in(keys: str) -> frozenset[str]:
     return frozenset() if keys in (UNBOUND, "") else frozenset(key.strip() for key in keys.split(","))
 
 
+def own_rows() -> tuple[Command, ...]:
+    """What the person wrote, which a key can run as well: commands and macros, by their files."""
+    return (*personal_rows(), *macro_rows())
+
+
 def declared_keys() -> Iterator[BoundKeys]:
     """Those of commands and of every place, also what a place has from Textual, once for each id and place."""
     for row in COMMANDS:
         yield BoundKeys(row.id, keys_in(row.key), EVERYWHERE if row.id in OF_THE_APP else CHAT, row.title)
+    for row in own_rows():
+        yield BoundKeys(row.id, keys_in(row.key), CHAT, row.title)
     for place in KEY_PLACES:
         known: set[str] = set()
         for owner in (*place.owners, *place.around):

@@ -26,6 +26,7 @@ from oi_tui.widgets.composer import Composer, PromptArea
 
 if TYPE_CHECKING:  # loaded with the first `/`, and when everything else is there
     from oi_tui.app.screens.command_desk import CommandDesk
+    from oi_tui.app.screens.macro_player import MacroPlayer
 
 GOODBYES = ("exit", "quit", "exit()", "quit()")
 """What ends other consoles: alone in the prompt it is no prompt."""
@@ -119,6 +120,8 @@ class PromptDesk:
             self.tell("Dropped a prompt that waited; ↑ finds it in the history.")
         elif reply.withdrawn is not None:
             self.area.add(reply.withdrawn)
+        if reply.settled and self.macros is not None:
+            self.macros.settle(reply.settled)
 
     def keep(self, values: Mapping[str, Any]) -> None:
         """Write what was chosen on a screen into the person's settings, because they asked for that: values by key,
@@ -136,6 +139,13 @@ class PromptDesk:
         """Another approval mode, and what it means; the status line names it. A question that is open stays open."""
         self._bridge.send(verb)
         self.tell(f"{APPROVAL_HELP[verb.mode]}.")
+        if self.macros is not None:
+            self.macros.refuse("the approval mode is no step")
+
+    @property
+    def macros(self) -> "MacroPlayer | None":
+        """What records and plays, if anything was asked for by a command."""
+        return self._commander.macros if self._commander is not None else None
 
     async def copy(self, text: str) -> None:
         """Put the text into the clipboard, and say so."""
@@ -160,9 +170,14 @@ class PromptDesk:
         if isinstance(asked, SlashLine):
             return await self.commander.run(asked, wait=wait)
         if isinstance(asked, Submit):
-            return self.submit(asked, wait=wait, typed=True)
+            sent = self.submit(asked, wait=wait, typed=True)
+            if sent and self.macros is not None:
+                self.macros.note(text)
+            return sent
         area.accept()
         self._bridge.send(asked)
+        if self.macros is not None:
+            self.macros.note(text)
         return True
 
     def submit(self, prompt: Submit, *, wait: bool, typed: bool) -> bool:

@@ -4,6 +4,7 @@ what is so                    Escape                           Ctrl+C
 text is selected              (as below)                       copies it
 a list of completions         closes it                        (as below)
 a level is open in a panel    one step back                    (as below)
+a macro plays                 ends it, and (as below)          the same
 a cell runs                   interrupts it; again, the turn   the same
 the model thinks              stops the turn                   the same
 a question is open            again stops the turn             the same; it stays undecided
@@ -36,9 +37,10 @@ class StopKeys:
 
     def interrupt(self) -> bool:
         """Stop what runs, harder the second time, and say what that does; False if nothing runs."""
-        bridge = self._bridge
+        bridge, macros = self._bridge, self._desk.macros
+        ends_macro = macros is not None and macros.stop()
         if not bridge.busy:
-            return False
+            return ends_macro
         now = self._clock()
         again, self._stopped = now - self._stopped <= SECOND_PRESS, now
         bridge.send(Interrupt(turn=again))
@@ -52,7 +54,7 @@ class StopKeys:
             words = "Stopping the summary."
         else:
             words = "Stopping the turn."
-        self._desk.tell(words, seconds=SECOND_PRESS)
+        self._desk.tell(f"The macro ends. {words}" if ends_macro else words, seconds=SECOND_PRESS)
         return True
 
     async def stop(self, screen: Screen[object]) -> None:

@@ -89,8 +89,8 @@ def show_command(name: str, typed: tuple[str, ...]) -> None:
     echo(safe_text(f"{_usage(one)}  {one.origin}  {one.source.path}"))
     for argument in one.says.arguments:
         default = f" (default: {argument.default})" if argument.default else ""
-        choices = f" one of {', '.join(argument.choices)}" if argument.choices else ""
-        echo(safe_text(f"  {argument.name:12} {argument.help}{choices}{default}"))
+        choices = f"one of {', '.join(argument.choices)}" if argument.choices else ""
+        echo(safe_text(f"  {argument.name:12} {' · '.join(filter(None, (argument.help, choices)))}{default}"))
     if typed or not any(argument.required for argument in one.says.arguments):
         try:
             prompt = own.prompt(name, " ".join(typed))

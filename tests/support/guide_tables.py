@@ -32,7 +32,11 @@ def guide_tables() -> dict[str, str]:
 
 
 def _key_ids() -> str:
-    lines = ["| id | |", "|---|---|", *(f"| `{name}` | {what} |" for name, what in ids_to_bind().items())]
+    lines = [
+        "| id | |",
+        "|---|---|",
+        *(f"| `{name}` | {what} |" for name, what in ids_to_bind().items() if not name.startswith(("own.", "macro."))),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -310,15 +310,15 @@ class PromptsQueued(SessionReply, frozen=True, kw_only=True, tag=True):
     prompts: tuple[str, ...] = ()
     steers: tuple[bool, ...] = ()
     withdrawn: str | None = None
-    """The one that was just taken back, as `Withdraw` asked."""
+    settled: str = ""
+    """Answers: the one that was just taken back, as `Withdraw` asked; the id of a `Settle`."""
 
 
 class NamesFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """What could complete a name: the answer to `CompleteCode`."""
+    """What could complete a name, which begins at `start` in the source: the answer to `CompleteCode`."""
 
     request_id: str
     start: int = 0
-    """Where in the source the name begins."""
     names: tuple[CodeName, ...] = ()
     telling: Telling = "told"
     """Anything but `told`: why there are none."""

@@ -13,9 +13,7 @@ from oi_tui.app.engine.core.variable import FrameQuestion
 
 class Open(Verb, frozen=True, kw_only=True, tag=True):
     """First verb: a new session, or (with an id) a stored one, whose events come first, marked as `replay`.
-
-    Later it leaves the session opened last: running code there is interrupted, and its kernels end.
-    """
+    Later it leaves the session opened last: running code there is interrupted, and its kernels end."""
 
     session_id: str | None = None
     anew: bool = False
@@ -146,6 +144,12 @@ class Compact(SessionVerb, frozen=True, kw_only=True, tag=True):
     """What matters, in the person's words."""
 
 
+class Settle(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Answered with `PromptsQueued.settled` when all that was asked for before has come to its end."""
+
+    request_id: str
+
+
 class ContextVerb(SessionVerb, frozen=True, kw_only=True):
     """Base of those about what the model reads."""
 
@@ -197,7 +201,6 @@ class InstallKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
     `command`: if another one would run, none does."""
 
     name: str
-    """As in `UseKernel`."""
     command: str
     """`KernelChoice.remedy`."""
 
@@ -276,12 +279,11 @@ class Peek(LookVerb, frozen=True, kw_only=True, tag=True):
 
 
 class CompleteCode(LookVerb, frozen=True, kw_only=True, tag=True):
-    """What could complete the Python name that ends at this place; answered with `NamesFound`, or not at all."""
+    """What could complete the Python name before `place` in the source; answered with `NamesFound`, or not at all."""
 
     request_id: str
     source: str
     place: int
-    """Characters of the source before the cursor."""
 
 
 class ReadFrame(LookVerb, frozen=True, kw_only=True, tag=True):
@@ -297,7 +299,6 @@ class FindSessions(Verb, frozen=True, kw_only=True, tag=True):
 
     query: str = ""
     archived: bool = False
-    """Those that were put away instead of the others."""
 
 
 class PreviewSession(Verb, frozen=True, kw_only=True, tag=True):
@@ -323,7 +324,6 @@ class ExportSession(Verb, frozen=True, kw_only=True, tag=True):
     format: ExportFormat
     path: str
     images: bool = True
-    """Whether pictures are kept."""
 
 
 class FindPrompts(Verb, frozen=True, kw_only=True, tag=True):
@@ -347,7 +347,7 @@ class Close(Verb, frozen=True, kw_only=True, tag=True):
 
 
 AnyLookVerb = Inspect | Peek | CompleteCode | ReadFrame
-Job = Submit | Run | Retry | Clear | Compact | Restart | Rebuild | UseKernel | InstallKernel
+Job = Submit | Run | Retry | Clear | Compact | Restart | Rebuild | UseKernel | InstallKernel | Settle
 """What a session does one after the other."""
 
 WorkVerb = (

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import msgspec
 
 from oi_tui.app.engine.core.protocol import PromptsQueued
-from oi_tui.app.engine.core.verbs import Job, Retry, Submit
+from oi_tui.app.engine.core.verbs import Job, Retry, Settle, Submit
 
 
 class JobQueue:
-    """Jobs in order. Reports the prompts that wait for another job to end."""
+    """Jobs in order. Reports the prompts that wait for another job to end, and answers `Settle` when its turn comes."""
 
     def __init__(self, tell: Callable[[PromptsQueued], None]) -> None:
         self._tell = tell
@@ -53,7 +53,11 @@ class JobQueue:
     async def next_job(self) -> Job:
         """The next one, once there is one; the one before is done."""
         self._is_working = False
-        while (job := self._next()) is None:
+        while (job := self._next()) is None or isinstance(job, Settle):
+            if job is not None:
+                self._jobs.remove(job)
+                self._tell(msgspec.structs.replace(self._told, settled=job.request_id))
+                continue
             self._added.clear()
             await self._added.wait()
         self._jobs.remove(job)

@@ -44,6 +44,7 @@ from oi_tui.app.engine.core.verbs import (
     SetApproval,
     SetBudget,
     SetComplete,
+    Settle,
     Submit,
     TellUsage,
     UseInstructions,
@@ -229,9 +230,9 @@ class OpenSession:
         match verb:
             case Retry(now=True):
                 self.chooser.retry_now()
-            case (
-                Submit() | Run() | Retry() | Clear() | Compact() | Restart() | Rebuild() | UseKernel() | InstallKernel()
-            ):
+            case Submit() | Run() | Retry() | Clear() | Compact() | Restart() | Rebuild():
+                self.add(verb)
+            case UseKernel() | InstallKernel() | Settle():
                 self.add(verb)
             case Decide():
                 session.decide(verb)
@@ -293,7 +294,7 @@ class OpenSession:
 
     def add(self, job: Job) -> None:
         """Do this when everything before it is done."""
-        self._used = True
+        self._used |= not isinstance(job, Settle)
         self._jobs.add(job)
 
     def interrupt(self, verb: Interrupt) -> None:
