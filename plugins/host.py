@@ -6,8 +6,8 @@ One that cannot be imported, or that has changed since it was enabled, is named,
 import logging
 import sys
 import time
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
@@ -15,7 +15,7 @@ from types import ModuleType
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, SLOW_ON_SCREEN, Hooks, Trouble, error_line
-from oi_tui.app.engine.hooks.time_limit import TookTooLong, time_limit
+from oi_tui.app.engine.hooks.time_limit import TookTooLong, call_within
 from oi_tui.plugins.builtin import BUILT_IN
 from oi_tui.plugins.decisions_file import PluginDecision, plugin_decisions
 from oi_tui.plugins.finding import (
@@ -57,7 +57,7 @@ class LoadedPlugins:
                 self._load_enabled(name, decision)
         for name, module in BUILT_IN[self.process].items():
             if (decided := decisions.get(name)) is None or decided.state != "disabled":
-                self._import(name, name, lambda module=module: import_module(module))
+                self._import(name, name, partial(import_module, module))
         slow = SLOW_IN_ENGINE if self.process == "engine" else SLOW_ON_SCREEN
         return Hooks(SPECS[self.process], self.plugins, slow=slow, troubles=self.troubles)
 
@@ -72,18 +72,16 @@ class LoadedPlugins:
         else:
             for reference in found.loads.get(self.process, ()):
                 if found.kind == "file":
-                    self._import(name, name, lambda: import_file(Path(found.place), decision.digest))
+                    self._import(name, name, partial(import_file, Path(found.place), decision.digest))
                 else:
                     several = len(found.loads[self.process]) > 1
                     label = f"{name}:{reference}" if several else name
-                    self._import(name, label, lambda reference=reference: resolve_name(reference))
+                    self._import(name, label, partial(resolve_name, reference))
 
-    def _import(self, name: str, label: str, load: object) -> None:
-        assert callable(load)
+    def _import(self, name: str, label: str, load: Callable[[], object]) -> None:
         began = time.perf_counter()
         try:
-            with time_limit(LOADING):
-                self.plugins.append((label, load()))
+            self.plugins.append((label, call_within(LOADING, load)))
         except TookTooLong:
             self.troubles.append(Trouble(name, "", "cannot be loaded", f"its import took longer than {LOADING:.0f} s"))
         except (Exception, SystemExit) as error:

@@ -1,6 +1,6 @@
 """Plugins that oi-tui brings: written as anybody's, with `oi_tui.plugins.api` alone; each can be disabled.
 
-Nothing that protects the person is here. A module is imported when the first of its hooks is called.
+Nothing that protects the person is here. Each is imported with the other plugins of its process.
 """
 
 BUILT_IN: dict[str, dict[str, str]] = {

@@ -27,6 +27,7 @@ BENCHMARKS = (
         "first_second",
         "first_frame",
         "idle",
+        "idle_plugins",
         "key_echo",
         "warm_run",
         "timeline_bench",

@@ -4,14 +4,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import pluggy
 
 from oi_tui.app.engine.hooks.specs import PROJECT, EngineHooks
-from oi_tui.app.engine.hooks.time_limit import TookTooLong, time_limit
+from oi_tui.app.engine.hooks.time_limit import TookTooLong, call_within
 
 _log = logging.getLogger(__name__)
 
@@ -186,8 +185,7 @@ class Hooks:
             raise PluginFailed
         began = time.perf_counter()
         try:
-            with nullcontext() if patient else time_limit(TIME_LIMIT):
-                return function(*arguments)
+            return function(*arguments) if patient else call_within(TIME_LIMIT, function, *arguments)
         except TookTooLong as error:
             self._report(plugin, hook, error)
             self._tell(Trouble(plugin, hook, "hung", f"{TIME_LIMIT:.0f} s"))

@@ -9,9 +9,11 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.hooks import calling
 from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.hooks.specs import hookimpl
 from oi_tui.app.engine.text.rich_text import best_text
+from oi_tui.plugins.host import screen_hooks
 from oi_tui.plugins.screen_specs import ScreenHooks
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.outputs import registry
@@ -113,6 +115,10 @@ def own(output):
 def no_text(output):
     return Drawing(lambda width: [5])
 
+def hang(output):
+    while True:
+        pass
+
 def odd(output):
     return ["text"]
 
@@ -122,7 +128,7 @@ def endless(output):
 @hookimpl
 def register_renderers():
     here = {"tale": translate, "declined": decline, "fails": fail, "later": fail_later, "wide": wide, "own": own,
-            "number": no_text, "odd": odd, "v*+x": own}
+            "number": no_text, "odd": odd, "hangs": hang, "v*+x": own}
     references = {"endless": "oi_tui_tale:endless", "absent": "oi_tui_no_such_module:render"}
     return {f"application/x-{name}": renderer for name, renderer in (here | references).items()}
 """
@@ -158,6 +164,16 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 )
 def test_a_plugin_draws_its_type_and_what_fails_in_it_is_said(drawn: Rows, mime: str, rows: list[str]) -> None:
     assert drawn(RichOutput(data={mime: "once", "text/plain": "text"})) == rows
+
+
+@pytest.mark.usefixtures("plugin")
+def test_x2_a_renderer_that_hangs_is_interrupted_and_the_next_form_is_drawn(
+    drawn: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "TIME_LIMIT", 0.1)
+    rows = drawn(RichOutput(data={"application/x-hangs": "once", "text/plain": "text"}))
+    assert rows == [" │ text", " │ oi-tui-tale could not draw this"]
+    assert "hung" in {trouble.fault for trouble in screen_hooks().troubles}
 
 
 def test_a_plugin_that_registers_what_is_no_table_is_named_and_the_result_is_drawn(

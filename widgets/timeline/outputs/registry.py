@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache, partial
+from itertools import islice
 from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
@@ -22,7 +23,7 @@ from oi_tui.app.engine.text.rich_text import says_something
 from oi_tui.plugins.builtin import BUILT_IN
 from oi_tui.plugins.host import screen_hooks
 from oi_tui.plugins.screen_values import Drawing
-from oi_tui.widgets.timeline.console import note
+from oi_tui.widgets.timeline.console import MOST_LINES, note
 from oi_tui.widgets.timeline.outputs.plain_output import DrawnLines, PlainText
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece
 
@@ -107,7 +108,7 @@ def _plugin_choices(output: RichOutput, *, built_in: bool) -> Iterator[RendererC
         if (plugin in BUILT_IN["screen"]) is built_in:
             for mime in output.data:
                 if fnmatchcase(mime, pattern):
-                    yield RendererChoice(plugin, mime, partial(_import_renderer, renderer), False)
+                    yield RendererChoice(plugin, mime, partial(_guarded_renderer, plugin, pattern, renderer), False)
 
 
 def content_of(output: RichOutput) -> OutputContent:
@@ -185,9 +186,22 @@ class FallbackContent:
         self._failed.append(name)
 
 
-def _import_renderer(renderer: Renderer | str) -> Renderer:
-    imported: Renderer = resolve_name(renderer) if isinstance(renderer, str) else renderer
-    return imported
+def _guarded_renderer(plugin: str, pattern: str, renderer: Renderer | str) -> Renderer:
+    """The renderer, each of whose calls is timed, and interrupted if it hangs."""
+    hooks, name = screen_hooks(), f"renderer of {pattern}"
+
+    def import_and_draw(output: RichOutput) -> OutputContent | Drawing | RichOutput | None:
+        imported: Renderer = resolve_name(renderer) if isinstance(renderer, str) else renderer
+        return imported(output)
+
+    def draw(output: RichOutput) -> OutputContent | Drawing | RichOutput | None:
+        made = hooks.run(plugin, name, import_and_draw, output)
+        if not isinstance(made, Drawing):
+            drawn: RichOutput | None = made
+            return drawn
+        return Drawing(lambda width: hooks.run(plugin, name, lambda: list(islice(made.lines(width), MOST_LINES))))
+
+    return draw
 
 
 @cache
