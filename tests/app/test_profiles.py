@@ -104,6 +104,14 @@ def test_C8_a_mistake_is_named_with_file_line_and_the_nearest_key(
     assert f"✗ {path}" in run().output  # the others are listed all the same
 
 
+def test_C8_what_a_profile_of_anybody_says_writes_nothing_else_on_the_terminal(config: Path, run: Run) -> None:
+    own(config, "red", "# \x1b[31mred \u202e\n")
+    own(config, "blue", '# blue \u202e evil\n[model]\nname = "\\u001b[34mx"\n')
+    shown = run().output + run("show", "blue").output
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
 def test_C8_profiles_are_begun_edited_and_deleted_by_a_command(
     config: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
