@@ -265,6 +265,13 @@ def _plot(there: frozenset[str]) -> str:
     )
 
 
+def _after_plot(report: RunReport) -> str:
+    how = "`tab`, `up` and `v` show it on the whole screen"
+    if "█" in report.output:
+        return _comment(4, f"{how}. Where matplotlib is installed, a plot is a picture.")(report)
+    return _comment(4, f"{how}, `o` opens it in your viewer of pictures, `s` saves it.")(report)
+
+
 _MENDED = 'total = 2 * prices["tea"] + prices["coffee"]\nprint(f"{total:.2f}")'
 
 
@@ -358,9 +365,7 @@ STEPS: tuple[TourStep, ...] = (
     TourStep(
         "A plot",
         _plot,
-        _comment(
-            4, "`tab`, `up` and `v` show it on the whole screen, `o` opens it in your viewer of pictures, `s` saves it."
-        ),
+        _after_plot,
     ),
     TourStep("An error, and its repair", _error, _after_error),
     TourStep(
