@@ -77,8 +77,8 @@ class ClipboardPackets:
             mark = next((mark for mark in _ENDS if rest.startswith(mark, end)), "")
             if mark and end <= LONGEST_PACKET:
                 self._take(_read_packet(rest[:end]))
-            elif not mark and end <= LONGEST_PACKET and rest[end:] in ("", "\x1b"):
-                self._held = found + rest
+            elif not mark and rest[end:] in ("", "\x1b"):  # of what is too long, so much that it stays so
+                self._held = found + rest[: min(end, LONGEST_PACKET + 1)] + rest[end:]
                 return "".join(keys)
             text = rest[end + len(mark) :]
         last = keys[-1]

@@ -74,6 +74,16 @@ def test_P9_a_packet_that_is_broken_takes_no_key_with_it(text: str, keys: str) -
     assert packets.feed(text) + packets.rest() == keys
 
 
+def test_P9_a_packet_that_is_too_long_types_nothing_in_whatever_pieces_it_comes() -> None:
+    taken: list[str] = []
+    packets = ClipboardPackets(functools.partial(note_status, taken))
+    keys = packets.feed("a\x1b]5522;type=read:status=DATA;")
+    for _ in range(100):
+        keys += packets.feed("A" * 4096)
+    keys += packets.feed("AA\x1b") + packets.feed("\\b") + packets.feed(packet("OK")) + packets.feed("c")
+    assert (keys + packets.rest(), taken) == ("abc", ["OK"])
+
+
 def clipboard(answer: Callable[[str, str], list[str]]) -> TerminalClipboard:
     """Of a terminal that answers so, to the id of a read and the types that it asks for."""
 

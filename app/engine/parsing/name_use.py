@@ -11,6 +11,9 @@ from typing import NamedTuple
 LARGEST = 200_000
 """Characters of a source that is read."""
 
+MOST_STEPS = 300_000
+"""Names and parts of a source that are looked at: the session waits meanwhile, and it may be made to take long."""
+
 MUTATORS = frozenset(
     """
     append extend insert pop remove clear update sort reverse add discard setdefault popitem appendleft popleft rotate
@@ -19,12 +22,29 @@ MUTATORS = frozenset(
 )
 """Methods that change what they are called on."""
 
-_TIMED_LINE = re.compile(r"^(\s*)%time(?:it)?[ \t]+(?!-)", re.MULTILINE)
-_SHELL_LINE = re.compile(r"^(\s*)(?:[%!].*|([^\W\d]\w*)\s*=\s*[%!].*)$", re.MULTILINE)
+_TIMED_LINE = re.compile(r"^([ \t]*)%time(?:it)?[ \t]+(?!-)", re.MULTILINE)
+_SHELL_LINE = re.compile(r"^([ \t]*)(?:[%!].*|([^\W\d]\w*)[ \t]*=[ \t]*[%!].*)$", re.MULTILINE)
 _TORCH = re.compile(r"[a-z]\w*[a-z\d]_")
 """Methods of tensors that change them: `add_`."""
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)[^\n]*\n?")
 _OF_PYTHON = frozenset({"time", "timeit", "capture", "prun"})
+
+
+class _TooMuch(Exception):
+    """A source that takes too long to read."""
+
+
+class _Steps:
+    """What is left of the work that one source may take."""
+
+    def __init__(self) -> None:
+        self._left = MOST_STEPS
+
+    def spend(self, count: int) -> None:
+        """_TooMuch if nothing is left."""
+        self._left -= count
+        if self._left < 0:
+            raise _TooMuch
 
 
 class CellNames(NamedTuple):
@@ -45,9 +65,9 @@ class CellNames(NamedTuple):
 
 
 def name_use(source: str) -> CellNames:
-    """The use of names in a cell; nothing where it is no Python that can be read."""
+    """The use of names in a cell. Of what cannot be read, or not in time, only that it may have changed anything."""
     if len(source) > LARGEST:
-        return CellNames()
+        return CellNames(calls=True)
     if (magic := _CELL_MAGIC.match(source)) is not None:
         if magic[1] not in _OF_PYTHON:
             return CellNames()
@@ -56,10 +76,10 @@ def name_use(source: str) -> CellNames:
     plain = _SHELL_LINE.sub(lambda line: f"{line[1]}{line[2]} = 0" if line[2] else f"{line[1]}pass", timed)
     try:
         tree = ast.parse(plain)
-        reader = _Reader()
+        reader = _Reader(_Steps())
         reader.read(tree.body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return CellNames()
+    except (SyntaxError, ValueError, RecursionError, MemoryError, _TooMuch):
+        return CellNames(calls=True)
     return CellNames(
         reads=frozenset(reader.reads),
         binds=frozenset(reader.binds),
@@ -73,8 +93,9 @@ def name_use(source: str) -> CellNames:
 class _Reader(ast.NodeVisitor):
     """Goes through statements in the order in which they run."""
 
-    def __init__(self, local: Iterable[str] = ()) -> None:
+    def __init__(self, steps: _Steps, local: Iterable[str] = ()) -> None:
         """`local` are names of a scope within the cell."""
+        self._steps = steps
         self.reads: set[str] = set()
         self.binds: set[str] = set()
         self.mutates: set[str] = set()
@@ -99,7 +120,9 @@ class _Reader(ast.NodeVisitor):
             self._bind(node.id)
 
     def _load(self, name: str) -> None:
-        for read in (name, *self.behind.get(name, ())):  # whoever names a function may call it
+        behind = self.behind.get(name, ())
+        self._steps.spend(1 + len(behind))
+        for read in (name, *behind):  # whoever names a function may call it
             if read not in self._local and read not in self._known:
                 self.reads.add(read)
 
@@ -204,6 +227,7 @@ class _Reader(ast.NodeVisitor):
         """Of which one may run: what each of them assigns is known afterwards if `every` way is among them."""
         before, after = self._known, []
         for branch in branches:
+            self._steps.spend(len(before))
             self._known = set(before)
             self.read(branch)
             after.append(self._known)
@@ -213,19 +237,19 @@ class _Reader(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.read([*node.decorator_list, *_defaults(node.args), *_annotations(node)])
-        self.behind[node.name] = _free_names(node)
+        self.behind[node.name] = _free_names(node, self._steps)
         self._bind(node.name)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self.read(_defaults(node.args))
-        for name in _free_names(node):  # it may be called at once
+        for name in _free_names(node, self._steps):  # it may be called at once
             self._load(name)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.read([*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)])
-        inner = _Reader()
+        inner = _Reader(self._steps)
         inner.read(node.body)
         for name in inner.reads:
             self._load(name)
@@ -250,14 +274,20 @@ class _Reader(ast.NodeVisitor):
     visit_SetComp = visit_GeneratorExp = visit_DictComp = visit_ListComp
 
 
-def _free_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+def _free_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, steps: _Steps) -> frozenset[str]:
     """Names that a function reads from outside when it is called, also in what is defined within it."""
     args = node.args
     given = [*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, [args.vararg, args.kwarg])]
     body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else [*node.body]
-    inner = _Reader(arg.arg for arg in given)
+    inner = _Reader(steps, (arg.arg for arg in given))
     inner.read(body)
-    outer = {name for part in body for at in ast.walk(part) if isinstance(at, ast.Global) for name in at.names}
+    outer: set[str] = set()
+    for part in body:
+        for at in ast.walk(part):
+            steps.spend(1)
+            if isinstance(at, ast.Global):
+                outer.update(at.names)
+    steps.spend(sum(map(len, inner.behind.values())))
     behind = frozenset().union(*inner.behind.values())
     return frozenset((inner.reads | behind) - (inner.binds - outer) - {arg.arg for arg in given})
 

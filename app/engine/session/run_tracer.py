@@ -6,6 +6,7 @@ number that is what it was, changes nothing; what `exec` made does.
 
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.events import (
@@ -29,6 +30,12 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 
 RUNS = 500
 """Runs of a kernel that are followed, the last ones."""
+NAMES = 50
+"""Variables of a run that are followed; of more, those that its own source reads come first."""
+LONGEST_NAME = 100
+"""Characters of a name that is followed."""
+RETOLD = 4
+"""How often it is told of a run that yet another one changed what it used: in a long loop each would for all before."""
 
 
 class RunTracer:
@@ -49,6 +56,8 @@ class RunTracer:
         self._generation = 0
         self._runs: deque[TracedRun] = deque(maxlen=RUNS)
         self._told: dict[str, tuple[RunInput, ...]] = {}
+        self._retold: dict[str, int] = {}
+        """By block: how often another run was told by which it is stale, though it was before."""
         self._behind: dict[str, frozenset[str]] = {}
         """By function: names that it reads when it is called."""
         self._last: dict[str, str] = {}
@@ -58,6 +67,7 @@ class RunTracer:
         if past is not None:
             self._generation, self._runs = past._generation, past._runs.copy()
             self._behind, self._last, self._told = dict(past._behind), dict(past._last), dict(past._told)
+            self._retold = dict(past._retold)
 
     def follow(self, event: AnyEvent) -> None:
         """Events of the session."""
@@ -98,7 +108,9 @@ class RunTracer:
         if self._pending is None:
             return
         (block_id, source, use, ok), self._pending = self._pending, None
-        used = {name: self._last[name] for name in self._reads(use) if name in self._last}
+        names = sorted(self._reads(use) & self._last.keys(), key=lambda name: (name not in use.reads, name))
+        used = {name: self._last[name] for name in names if len(name) <= LONGEST_NAME}
+        used = dict(islice(used.items(), NAMES))
         changed = self._changes(use, before, now)
         self._behind |= use.behind
         self._last |= dict.fromkeys(changed, block_id)
@@ -127,11 +139,17 @@ class RunTracer:
 
     def _tell(self, inputs: dict[str, tuple[RunInput, ...]]) -> None:
         """What is new about any of them."""
-        for block_id in [*self._told, *inputs]:
-            new = inputs.get(block_id, ())
-            if self._told.get(block_id, ()) != new and self._transcript.has(block_id):
+        told = {}
+        for block_id in {**self._told, **inputs}:
+            old, new = self._told.get(block_id, ()), inputs.get(block_id, ())
+            if old != new and _names(old) == _names(new):  # no more than another run by which it is stale
+                self._retold[block_id] = count = self._retold.get(block_id, 0) + 1
+                new = old if count > RETOLD else new
+            if old != new and self._transcript.has(block_id):
                 self._emit(RunTraced(block_id=block_id, inputs=new))
-        self._told = {block_id: new for block_id, new in inputs.items() if new}
+            if new:
+                told[block_id] = new
+        self._told = told
 
     def _live_in(self, generation: int) -> None:
         """In another process than before there is none of the variables."""
@@ -142,5 +160,9 @@ class RunTracer:
     def _forget(self) -> None:
         self._pending = None
         self._runs.clear()
-        self._behind, self._last = {}, {}
+        self._behind, self._last, self._retold = {}, {}, {}
         self._tell({})
+
+
+def _names(inputs: tuple[RunInput, ...]) -> list[tuple[str, str, bool]]:
+    return [(one.name, one.block_id, bool(one.stale_by)) for one in inputs]

@@ -3,6 +3,7 @@
 Pure: runs as they happened go in, what each of them used comes out.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -24,38 +25,46 @@ class TracedRun(NamedTuple):
 
 def run_inputs(runs: Sequence[TracedRun]) -> dict[str, tuple[RunInput, ...]]:
     """By block: what each run used, and by what it is stale. A run whose source has run again is over: not stale, and
-    what was made of it stands or falls with its repetition."""
-    last: dict[str, str] = {}
+    what was made of it stands or falls with its repetition. A run that changed a variable in place (`df["a"] = 1`) is
+    not stale by what changed it further."""
+    newest: dict[str, tuple[str, str]] = {}  # by name: the block that changed it last, and the one that made it anew
+    made: list[dict[str, str]] = []  # by run and name that it changed: the block that made it anew
     repeated: dict[str, str] = {}
     latest: dict[str, str] = {}
     for run in runs:
-        last |= dict.fromkeys(run.changed, run.block_id)
+        mine = {}
+        for name in run.changed:
+            _, maker = newest.get(name, ("", "")) if name in run.used else ("", "")
+            mine[name] = maker or run.block_id
+            newest[name] = run.block_id, mine[name]
+        made.append(mine)
         if run.ok:
             if (before := latest.get(run.source)) is not None:
                 repeated[before] = run.block_id
             latest[run.source] = run.block_id
     found: dict[str, tuple[RunInput, ...]] = {}
     stale: set[str] = set()
-    for run in runs:
-        inputs = tuple(
-            RunInput(name=name, block_id=by, stale_by=_stale_by(run, by, last[name], stale, repeated))
-            for name, by in sorted(run.used.items())
-        )
+    for run, mine in zip(runs, made, strict=True):
+        inputs = []
+        for name, by in sorted(run.used.items()):
+            last, maker = newest.get(name, (by, ""))
+            if last == run.block_id or mine.get(name) == maker:
+                last = by
+            while last == by and by in repeated:
+                last = by = repeated[by]
+            inputs.append(_run_input(name, run.used[name], last if last != by or by in stale else ""))
         if run.block_id in repeated or not run.ok:
-            inputs = tuple(RunInput(name=one.name, block_id=one.block_id) for one in inputs)
+            inputs = [_run_input(one.name, one.block_id, "") for one in inputs]
         elif any(one.stale_by for one in inputs):
             stale.add(run.block_id)
-        found[run.block_id] = inputs
+        found[run.block_id] = tuple(inputs)
     return found
 
 
-def _stale_by(run: TracedRun, by: str, last: str, stale: set[str], repeated: Mapping[str, str]) -> str:
-    """The block that changed an input since, or the stale one that made it; "" where it is as it was."""
-    if last not in (by, run.block_id):
-        return last
-    while by in repeated:
-        by = repeated[by]
-    return by if by in stale else ""
+@functools.lru_cache(1 << 15)
+def _run_input(name: str, block_id: str, stale_by: str) -> RunInput:
+    """The same one again: all runs are looked at after each, and few have changed."""
+    return RunInput(name=name, block_id=block_id, stale_by=stale_by)
 
 
 def chain(blocks: Sequence[Block], block_id: str) -> tuple[str, ...]:
@@ -64,25 +73,27 @@ def chain(blocks: Sequence[Block], block_id: str) -> tuple[str, ...]:
     codes = [block for block in blocks if isinstance(block, CodeBlock) and block.state in ("ok", "error")]
     last = {block.source: block.id for block in codes}
     by_id = {block.id: block for block in codes if last[block.source] == block.id}
+    now = {block.id: last[block.source] for block in codes}
     needed = {last[block.source] for block in codes if block.id == block_id}
     ahead = list(needed)
     while ahead:
         for one in by_id[ahead.pop()].inputs:
-            if one.stale_by == one.block_id and one.block_id in by_id and one.block_id not in needed:
-                needed.add(one.block_id)
-                ahead.append(one.block_id)
+            maker = now.get(one.block_id, "")
+            if now.get(one.stale_by) == maker and maker in by_id and maker not in needed:
+                needed.add(maker)
+                ahead.append(maker)
     count = 0
     while count < len(needed):  # what changed an input may stand below it
         count = len(needed)
         for block in by_id.values():
-            if any(one.block_id in needed or one.stale_by in needed for one in block.inputs):
+            if any(now.get(one.block_id) in needed or now.get(one.stale_by) in needed for one in block.inputs):
                 needed.add(block.id)
     ordered: dict[str, None] = {}
     ahead = [block for block in reversed(by_id) if block in needed]
     opened: set[str] = set()
     while ahead:  # each behind what made its inputs, else as they stand
         at = ahead[-1]
-        before = [one.stale_by or one.block_id for one in by_id[at].inputs] if at not in opened else []
+        before = [now.get(one.stale_by or one.block_id, "") for one in by_id[at].inputs] if at not in opened else []
         opened.add(at)
         missing = [other for other in before if other in needed and other not in ordered and other not in opened]
         if missing:
