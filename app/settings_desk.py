@@ -69,7 +69,8 @@ class SettingsDesk:
     def begin(self) -> None:
         """The person can ask for the screen from now on; the files are looked at."""
         self._chat.desk.settings = self
-        self._app.watch(self._chat.query_one(StatusBar), "status", self._follow_model, init=False)
+        for status in self._chat.query(StatusBar):  # there is none any more where the person leaves meanwhile
+            self._app.watch(status, "status", self._follow_model, init=False)
         if self._place is not None and (remarks := self._place.settings_remarks):
             self._app.notify(" ".join(remarks), timeout=15)
         if self._watches:

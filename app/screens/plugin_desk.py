@@ -73,8 +73,8 @@ class PluginDesk:
         if self._panels:
             self._desk.commander.commands.add(self._panel_row())
         self._items = collect_registered(hooks, "register_status_items", StatusItem)
-        if self._items:
-            self._screen.watch(self._screen.query_one(StatusBar), "status", self._show_items)
+        for status in self._screen.query(StatusBar) if self._items else ():  # none where the person left meanwhile
+            self._screen.watch(status, "status", self._show_items)
 
     def _tell(self, trouble: Trouble) -> None:
         self._screen.app.notify(f"{one_line(trouble.title)} {one_line(trouble.hint)}", severity="warning", timeout=15)

@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, OptionList
 
+from oi_tui.app.commands.registry import COMMANDS
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.effective_settings import SettingState, setting_states
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
@@ -22,13 +23,13 @@ from oi_tui.app.engine.files.settings_edit import value_text
 from oi_tui.app.engine.files.settings_file import check_settings, read_toml, settings_path
 from oi_tui.app.engine.files.settings_lines import setting_line, setting_lines
 from oi_tui.app.engine.text.words import one_line
-from oi_tui.app.own_settings import overriding_variable, own_file, readings_of, write_own_file
+from oi_tui.app.own_settings import overriding_variable, own_file, write_own_file
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
-from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.app.screens.setting_change import SettingChanger
+from oi_tui.app.screens.setting_line import SettingLineScreen, typed_readings
 from oi_tui.app.setting_catalog import SettingEntry, applies_when
 from oi_tui.app.settings_control import SettingsControl
 from oi_tui.themes.loader import AUTO, theme_names
@@ -104,7 +105,7 @@ class SettingsScreen(PickScreen[None]):
         if state.is_secret:
             self._say("It may hold a secret, and is changed in the file only: ctrl+g.", failed=True)
         elif entry.key == "keys":
-            self._say("Keys are changed in the file: ctrl+g. The guide has their ids (F1).")
+            self._change_keys()
         elif entry.kind == "switch":
             self._changer.set(entry.path, [not state.value], self._tell)
         elif choices := self._choices(entry):
@@ -178,10 +179,19 @@ class SettingsScreen(PickScreen[None]):
             if text == "":
                 self.action_reset()
             elif text is not None:
-                self._changer.set(entry.path, _readings(entry, text), self._tell)
+                self._changer.set(entry.path, typed_readings(entry, text), self._tell)
 
         hint = f"{entry.values[:1].upper()}{entry.values[1:]}; empty resets it."
         self.app.push_screen(SettingLineScreen(entry, shown, hint), finish)
+
+    def _change_keys(self) -> None:
+        """On the screen of keys, where there is one."""
+        row = next((row for row in COMMANDS if row.id == "keys"), None)
+        if row is None:
+            self._say("Keys are changed in the file: ctrl+g. The guide has their ids (F1).")
+        else:
+            self.dismiss(None)
+            self.app.call_later(self.app.screen_stack[0].run_action, row.action)
 
     def _edit_value(self, state: SettingState) -> None:
         try:
@@ -290,54 +300,6 @@ class SettingsScreen(PickScreen[None]):
         words = {"tab": ("all", "all")} if self._only_changed else {}
         labels = key_labels(self, words=words, off=off)
         self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), *labels)
-
-
-class SettingLineScreen(LineAskScreen):
-    """One value, judged while it is typed; Enter takes no wrong one."""
-
-    def __init__(self, entry: SettingEntry, text: str, hint: str) -> None:
-        super().__init__(entry.key, text, hint=hint)
-        self._entry = entry
-        self._values = hint
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        fault = setting_fault(self._entry, event.value.strip())
-        hint = lettering(("✗ ", "$error"), fault) if fault else lettering(self._values)
-        self.query_one("#line-hint", Words).update(hint)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Only what the key takes."""
-        if setting_fault(self._entry, event.value.strip()):
-            event.stop()
-            event.prevent_default()
-            self.app.bell()
-
-
-def setting_fault(entry: SettingEntry, text: str) -> str:
-    """Why a setting does not take what was typed; "" if it does. Nothing typed is no value."""
-    faults: list[str] = []
-    for value in _readings(entry, text) if text else ():
-        table: Any = value
-        for part in reversed(entry.path):
-            table = {part: table}
-        try:
-            check_settings(table, "")
-        except SettingsError as error:
-            faults.append(f"{error.title.removeprefix(': ').removeprefix(f'{entry.key}: ')} {error.hint}".strip())
-        else:
-            return ""
-    if faults and entry.kind == "number":
-        return f"It takes {entry.values}."
-    return faults[0] if faults else ""
-
-
-def _readings(entry: SettingEntry, text: str) -> list[Any]:
-    """What a typed line may mean for this kind."""
-    if entry.kind == "text":
-        return [text]
-    words = [text] if text.startswith(("[", "{", '"', "'")) else text.replace(",", " ").split()
-    return list(readings_of(words if entry.kind == "list" else [text]))
 
 
 def _of_choice(choice: str) -> list[Any]:

@@ -21,7 +21,8 @@ from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.kernel_screen import KernelScreen
 from oi_tui.app.screens.palette_screen import PaletteScreen
 from oi_tui.app.screens.setting_change import find_danger
-from oi_tui.app.screens.settings_screen import SettingLineScreen, SettingsScreen, setting_fault
+from oi_tui.app.screens.setting_line import SettingLineScreen, setting_fault
+from oi_tui.app.screens.settings_screen import SettingsScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.app.screens.theme_screen import ThemeScreen
 from oi_tui.app.setting_catalog import applies_when, setting_catalog
@@ -267,11 +268,15 @@ async def test_C15_an_edited_file_applies_as_far_as_it_can_and_nothing_milder_do
 
 
 async def test_C15_the_files_are_looked_at_while_the_program_runs(play: Play, file: Path) -> None:
-    async with play(flags=Flags()) as stage:
-        await stage.until(lambda: stage.app.chat.desk.settings)
-        file.write_text("[screen]\ntheme = 'gruvbox'\n")
+    profile = file.parent / "profiles" / "work.toml"
+    profile.parent.mkdir()
+    profile.write_text("[loop]\nmax_tokens = 9\n")
+    async with play(flags=Flags(profile="work")) as stage:
+        control = (await desk(stage)).control
+        await stage.until(lambda: control._applied is not None)
+        profile.write_text("[screen]\ntheme = 'gruvbox'\n")
         await stage.until(lambda: stage.app.theme == "gruvbox")
-        assert stage.told("Settings changed: ")
+        assert stage.told("Settings changed: loop.max_tokens, screen.theme now.")
         file.write_text("[screen\n")
         await stage.until(lambda: stage.told("config.toml is not valid TOML"))
         assert stage.app.theme == "gruvbox"
