@@ -10,6 +10,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "notebook": "oi_tui.plugins.builtin.notebook",
     },
     "screen": {
+        "charts": "oi_tui.plugins.builtin.charts",
         "git_branch": "oi_tui.plugins.builtin.git_branch",
     },
 }

@@ -20,6 +20,7 @@ from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunRequest, RunResult, in_block
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.widget_displays import WidgetDisplays
 from oi_tui.app.engine.testing import RecordingObserver
 
 LIMIT = 30.0
@@ -167,12 +168,12 @@ def make_run(
     return run
 
 
-def make_jupyter_run(source: str = "1", cap: int = 100_000) -> JupyterRun:
+def make_jupyter_run(source: str = "1", cap: int = 100_000, widgets: WidgetDisplays | None = None) -> JupyterRun:
     """The same, for messages of Jupyter; its output is what `told` and `events_of` know."""
     runs: list[JupyterRun] = []
 
     def make(request: RunRequest) -> OutputStream:
-        runs.append(JupyterRun(request))
+        runs.append(JupyterRun(request, widgets=widgets))
         return runs[0].output
 
     make_run(source, cap, make=make)

@@ -248,7 +248,27 @@ def as_label(value: Any, axis: Any) -> Any:
     return f"{number:.6g}" if isinstance(number, float) else value
 
 
+def send_charts(shell: Any) -> None:
+    """Charts of Altair come with a picture, where vl-convert is installed; by name, so that nothing is imported."""
+    pictures = shell.display_formatter.formatters["image/png"]
+    for version in (5, 6):
+        for name in ("Chart", "LayerChart", "HConcatChart", "VConcatChart", "ConcatChart", "FacetChart", "RepeatChart"):
+            pictures.for_type_by_name(f"altair.vegalite.v{version}.api", name, chart_picture)
+
+
+def chart_picture(chart: Any) -> bytes | None:
+    """The picture of a chart, whose data are all in it; None where it cannot be had: then it is told in words."""
+    with contextlib.suppress(Exception):  # boundary: vl-convert, of any version, or none
+        import vl_convert  # type: ignore[import-not-found,unused-ignore]  # in the person's environment
+
+        picture = vl_convert.vegalite_to_png(vl_spec=chart.to_dict(), scale=1.5, allowed_base_urls=[])
+        return bytes(picture)
+    return None
+
+
 if __name__ == "oi_tui_in_kernel":
     # Boundary: the insides of another version of IPython; a figure is its picture alone then.
     with contextlib.suppress(Exception):
         send_figures(__import__("IPython").get_ipython())
+    with contextlib.suppress(Exception):
+        send_charts(__import__("IPython").get_ipython())

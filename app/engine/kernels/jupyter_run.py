@@ -17,6 +17,7 @@ from oi_tui.app.engine.kernels.base import RunRequest, RunResult
 from oi_tui.app.engine.kernels.json_cleaner import clean_content
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.traceback_cap import PARTS_LIMIT
+from oi_tui.app.engine.kernels.widget_displays import WidgetDisplays
 
 NAME_LIMIT = 1_000
 """Characters of the name of a display."""
@@ -41,11 +42,18 @@ OVERSTAYED = "got the exit of this run, did not exit in time, and was ended"
 class JupyterRun:
     """Knows the messages of one run, and what they mean for its output."""
 
-    def __init__(self, request: RunRequest, *, doom: Callable[[str], None] = lambda _how: None) -> None:
-        """`doom` ends a kernel that is beyond help; it is given the words for that."""
+    def __init__(
+        self,
+        request: RunRequest,
+        *,
+        doom: Callable[[str], None] = lambda _how: None,
+        widgets: WidgetDisplays | None = None,
+    ) -> None:
+        """`doom` ends a kernel that is beyond help; it is given the words for that. `widgets`: those of its kernel."""
         self.request = request
         self.output = OutputStream(request)
         self._kill = doom
+        self._widgets = widgets or WidgetDisplays()
         self._status = ""
         """Of the reply; empty until it came."""
         self._idle = False
@@ -60,7 +68,10 @@ class JupyterRun:
             case "stream", {"name": "stdout" | "stderr" as name, "text": str(text)}:
                 self.output.stream(name, text)
             case (("display_data" | "execute_result"), {"data": dict()}):
-                self.output.display(_rich(content, is_result=kind == "execute_result"))
+                rich = _rich(content, is_result=kind == "execute_result")
+                self.output.display(self._widgets.draw(rich, self.output))
+            case "comm_open" | "comm_msg" | "comm_close", _:
+                self._widgets.take(kind, content)
             case "update_display_data", {"data": dict()}:
                 self.output.update(_rich(content, is_result=False))
             case "error", {"ename": str(name), "evalue": str(value)}:
@@ -135,6 +146,7 @@ class JupyterRun:
             self._timer = asyncio.get_running_loop().call_later(GRACE / LOOKS, self._wait_on, looks - 1)
 
     def _end(self) -> None:
+        self._widgets.redraw()
         match self._status:
             case "ok" | "":
                 self.output.finish(RunResult(status="ok"))

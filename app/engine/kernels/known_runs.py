@@ -5,6 +5,7 @@ from collections.abc import Callable
 from oi_tui.app.engine.kernels.base import RunRequest
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.widget_displays import WidgetDisplays
 
 KEPT_RUNS = 50
 """Runs whose late output is accepted; that of older ones is dropped."""
@@ -21,10 +22,11 @@ class KnownRuns:
         self._doom = doom
         self._find_orphan = find_orphan
         self._runs: dict[str, JupyterRun] = {}
+        self._widgets = WidgetDisplays()
 
     def add(self, request_id: str, request: RunRequest) -> OutputStream:
         """A run that is about to begin."""
-        self._runs[request_id] = run = JupyterRun(request, doom=self._doom)
+        self._runs[request_id] = run = JupyterRun(request, doom=self._doom, widgets=self._widgets)
         if len(self._runs) > KEPT_RUNS:
             del self._runs[next(iter(self._runs))]
         return run.output

@@ -436,7 +436,7 @@ def test_a_html_table_alone_is_a_table(drawn: Rows) -> None:
 
 def test_R15_programs_for_a_browser_are_named_and_not_written_out() -> None:
     program = "(function(root) {\n" + "  let x;\n" * 1_000
-    output = RichOutput(data={"application/javascript": program, "application/vnd.bokehjs_load.v0+json": program})
+    output = RichOutput(data={"application/javascript": program, "application/vnd.bokehjs_exec.v0+json": program})
     assert best_text(output.data) == "[JavaScript, which only a browser runs]"
     assert JsonOutline.of(output) is None
     assert registry.content_of(output).line_count == 1

@@ -1,0 +1,107 @@
+"""The widgets of one kernel: what it tells of their states, and their displays, drawn as text and kept up to date.
+
+A display that changes is an update of that display, and of many changes only the last one within a moment is drawn: so
+a bar that moves a thousand times a second makes no more events than any other display.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.kernels.json_cleaner import clean_json
+from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.text.widget_text import WIDGET_VIEW, widget_family, widget_text
+
+TARGET = "jupyter.widget"
+"""The name of their channel: https://github.com/jupyter-widgets/ipywidgets/tree/main/packages/schema"""
+
+MOST_WIDGETS, MOST_SHOWN = 5_000, 200
+"""Widgets whose states are kept, and displays that are kept up to date: the newest of them."""
+
+MOST_STATE = 100_000
+"""Characters of one part of a state; a longer one is left out."""
+
+REDRAW_INTERVAL = 1 / 8
+"""Seconds in which changes are gathered."""
+
+
+class WidgetDisplays:
+    """Knows the states, and what depends on them."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, dict[str, Any]] = {}
+        self._shown: dict[str, tuple[OutputStream, RichOutput]] = {}
+        """By the name of the widget: where it is, and what was sent of it last."""
+        self._depends: dict[str, set[str]] = {}
+        """Names of the shown ones that depend on a widget."""
+        self._changed: set[str] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take(self, kind: str, content: Mapping[str, Any]) -> None:
+        """What a kernel tells of a widget: `comm_open`, `comm_msg` or `comm_close`."""
+        match content:
+            case {"comm_id": str(name), "data": {"state": dict(state), **more}} if (
+                content.get("target_name") == TARGET if kind == "comm_open" else name in self._states
+            ):
+                if kind == "comm_msg" and more.get("method") not in ("update", "echo_update"):
+                    return
+                kept = self._states.pop(name, {}) if kind == "comm_msg" else {}
+                self._states[name] = kept | {key: clean_json(value) for key, value in state.items() if _is_small(value)}
+                if len(self._states) > MOST_WIDGETS:
+                    del self._states[next(iter(self._states))]
+            case {"comm_id": str(name)} if kind == "comm_close" and name in self._states:
+                del self._states[name]
+            case _:
+                return
+        if found := self._depends.get(name):
+            self._changed |= found
+            if self._timer is None:
+                self._timer = asyncio.get_running_loop().call_later(REDRAW_INTERVAL, self.redraw)
+
+    def draw(self, output: RichOutput, stream: OutputStream) -> RichOutput:
+        """The display of a widget with its text; any other display as it is."""
+        match output.data.get(WIDGET_VIEW):
+            case {"model_id": str(name)} if name in self._states:
+                pass
+            case _:
+                return output
+        drawn = msgspec.structs.replace(
+            output,
+            data=output.data | {"text/plain": self._text_of(name)},
+            display_id=output.display_id or f"widget {name}",
+        )
+        self._shown.pop(name, None)
+        self._shown[name] = (stream, drawn)
+        if len(self._shown) > MOST_SHOWN:
+            del self._shown[next(iter(self._shown))]
+        return drawn
+
+    def redraw(self) -> None:
+        """Draw what has changed, now."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        changed, self._changed = self._changed, set()
+        for name in changed & self._shown.keys():
+            stream, before = self._shown[name]
+            data = before.data | {"text/plain": self._text_of(name)}
+            if data != before.data:
+                drawn = msgspec.structs.replace(before, data=data)
+                self._shown[name] = (stream, drawn)
+                stream.update(drawn)
+
+    def _text_of(self, name: str) -> str:
+        for one in widget_family(name, self._states):
+            self._depends.setdefault(one, set()).add(name)
+        if len(self._depends) > 2 * MOST_WIDGETS:
+            self._depends = {one: found for one, found in self._depends.items() if one in self._states}
+        return widget_text(name, self._states)
+
+
+def _is_small(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= MOST_STATE
+    return not isinstance(value, list | dict) or len(msgspec.json.encode(value)) <= MOST_STATE

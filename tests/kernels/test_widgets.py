@@ -1,0 +1,120 @@
+"""Widgets of ipywidgets and bars of tqdm.notebook: drawn as text, kept up to date, and bounded whatever a kernel says.
+
+The messages were sent by ipywidgets 8.1.9 and tqdm 4.70.1 in ipykernel 7.4.0; what is null in them is left out.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oi_tui.app.engine.core.events import OutputAdded, OutputUpdated
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.kernels.widget_displays import MOST_WIDGETS, WidgetDisplays
+from oi_tui.app.engine.text.widget_text import WIDGET_VIEW, widget_text
+from support.runs import events_of, make_jupyter_run, told
+
+RECORDED = json.loads((Path(__file__).parent / "recorded" / "widgets.json").read_text(encoding="utf-8"))["messages"]
+IDLE = ("status", {"execution_state": "idle"})
+
+
+async def texts(*cells: str) -> list[str]:
+    """The last text of each display in these cells."""
+    widgets = WidgetDisplays()
+    runs = []
+    for cell in cells:
+        run = make_jupyter_run(widgets=widgets)
+        for kind, content in RECORDED[cell]:
+            run.on_iopub(kind, content)
+        run.on_reply({"status": "ok"})
+        run.on_iopub(*IDLE)
+        await run.output.result()
+        runs.append(run.output)
+    shown: dict[str | None, str] = {}
+    for output in runs:
+        output.detach(flush=True)  # a widget of an earlier cell changes there, a moment later
+        for event in told(output):
+            if isinstance(event, OutputAdded | OutputUpdated) and isinstance(event.output, RichOutput):
+                shown[event.output.display_id] = event.output.data["text/plain"]
+    return list(shown.values())
+
+
+async def test_R21_a_bar_of_tqdm_notebook_ends_where_it_is() -> None:
+    (bar,) = await texts("tqdmnb")
+    assert bar.startswith("work: 100% ██████████████████████████████ 5/5 [00:00<00:00,")
+
+
+async def test_R21_widgets_are_drawn_with_their_values_and_follow_their_changes() -> None:
+    assert await texts("widgets") == ["Level ─────────────●────── 7"]
+    assert await texts("widgets", "update") == ["Level ──────●───────────── 3"]
+    (box,) = (text for text in await texts("widgets", "box") if "\n" in text)
+    assert box.split("\n") == [
+        "Level ─────────────●────── 7 Name [hi]",
+        "[ Go ]",
+        "[x] ok",
+        "Pick ‹ x › of 2",
+        "bold",
+        "██████████░░░░░░░░░░░░░░░░░░░░ 3/9",
+    ]
+    assert await texts("tab") == ["▾ A\n  one\n▸ B"]
+    assert await texts("progress") == ["██████████████████████████████ 5/5"]
+
+
+async def test_R21_many_changes_of_a_widget_are_few_updates() -> None:
+    run = make_jupyter_run()
+    name = next(content["comm_id"] for kind, content in RECORDED["progress"] if kind == "comm_msg")
+    for kind, content in RECORDED["progress"]:
+        run.on_iopub(kind, content)
+    for number in range(20_000):
+        changed = {"comm_id": name, "data": {"method": "update", "state": {"value": number, "max": 20_000}}}
+        run.on_iopub("comm_msg", changed)
+    run.on_reply({"status": "ok"})
+    run.on_iopub(*IDLE)
+    await run.output.result()
+    events = await events_of(run.output)
+    assert len(events) < 10
+    last = next(event for event in reversed(events) if isinstance(event, OutputUpdated))
+    assert isinstance(last.output, RichOutput)
+    assert last.output.data["text/plain"].endswith("19999/20000")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"comm_id": "a"},
+        {"comm_id": "a", "target_name": "jupyter.widget", "data": {"state": []}},
+        {"comm_id": "a", "target_name": "other", "data": {"state": {"_model_name": "LabelModel"}}},
+        {"comm_id": 1, "target_name": "jupyter.widget", "data": {"state": {}}},
+    ],
+)
+async def test_R21_what_is_no_widget_changes_nothing(content: dict[str, Any]) -> None:
+    widgets = WidgetDisplays()
+    for kind in ("comm_open", "comm_msg", "comm_close"):
+        widgets.take(kind, content)
+    output = RichOutput(data={WIDGET_VIEW: {"model_id": "a"}, "text/plain": "x"})
+    assert widgets.draw(output, make_jupyter_run(widgets=widgets).output) is output
+
+
+async def test_R21_widgets_without_end_are_bounded() -> None:
+    widgets = WidgetDisplays()
+    for number in range(MOST_WIDGETS + 100):
+        state = {"_model_name": "LabelModel", "value": "x" * 10, "rest": "y" * 1_000_000}
+        content = {"comm_id": str(number), "target_name": "jupyter.widget", "data": {"state": state}}
+        widgets.take("comm_open", content)
+    assert len(widgets._states) == MOST_WIDGETS
+    assert all("rest" not in state for state in widgets._states.values())
+
+
+def test_R21_boxes_that_hold_each_other_and_values_of_any_shape_are_drawn() -> None:
+    ring = {"_model_name": "VBoxModel", "children": ["IPY_MODEL_a"] * 50}
+    assert len(widget_text("a", {"a": ring}).split("\n")) <= 60
+    odd: tuple[object, ...] = (None, [], {}, "x", float("nan"), 10**999, [[1]], True)
+    kinds = ("IntProgress", "IntSlider", "HTML", "Dropdown", "Checkbox", "Tab", "Button", "SelectMultiple", "Unheard")
+    for kind in kinds:
+        for value in odd:
+            state = dict.fromkeys(
+                ("value", "min", "max", "index", "children", "titles", "description", "layout"), value
+            )
+            assert isinstance(widget_text("a", {"a": {**state, "_model_name": f"{kind}Model"}}), str)
