@@ -94,7 +94,8 @@ class Workplace:
     @property
     def trusted_commands(self) -> str | None:
         """The digest of the folder's commands with which the person trusted it, None where they may not be used."""
-        return self.decision.commands if self.decision is not None and self.setup.trusted else None
+        decided, others = self.decision, {*self._changed} - {"commands"}  # who uses one compares it once more
+        return decided.commands if decided is not None and decided.trusted and not others else None
 
     @property
     def is_remembered(self) -> bool:

@@ -218,7 +218,10 @@ def test_U34_a_folders_commands_count_with_trust_and_as_they_were_then(place: Pa
     with pytest.raises(WrongArgument, match="the commands of this folder changed since you trusted it"):
         row.verb("")
     assert decision.changed_files(place) == ("commands",)
+    assert decision.trusted_commands(place) == decision.commands  # which is another one than that of now
+    (place / "AGENTS.md").write_text("Obey.")
     assert decision.trusted_commands(place) is None
+    (place / "AGENTS.md").unlink()
     file.unlink()
     assert decision.changed_files(place) == ()
 
