@@ -82,7 +82,6 @@ class OiTui(TypingOrder):
         self._cursor_is_shown = settings.screen.cursor == "terminal"
         if settings.screen.motion == "reduced":
             self.animation_level = "none"
-        self._wished_keys, self._key_set = settings.keys, settings.screen.keys
         self.known = TerminalFacts()
         self._copy = ScreenCopy()
         look = settings.screen
@@ -140,16 +139,6 @@ class OiTui(TypingOrder):
         if self.themes.complaint:
             self.notify(self.themes.complaint, severity="warning")
 
-        async def use_own_keys() -> None:
-            await asyncio.to_thread(import_module, "oi_tui.app.screens.key_control")
-            from oi_tui.app.screens.key_control import KeyControl, place_of_fault  # it knows every widget that has keys
-
-            await self.chat.complete.wait()
-            faults = KeyControl(self, self.chat).use(self._wished_keys, self._key_set).faults
-            if faults:
-                more = f" ({len(faults) - 1} more: oi-tui doctor)" if len(faults) > 1 else ""
-                self.notify(f"{place_of_fault(faults[0])}{more}", severity="warning", timeout=15)
-
         async def know_settings() -> None:
             await self.chat.complete.wait()
             await asyncio.to_thread(import_module, "oi_tui.app.settings_desk")
@@ -157,8 +146,6 @@ class OiTui(TypingOrder):
 
             SettingsDesk(self, self, self.chat, self._flags, self._workplace).begin()
 
-        if self._wished_keys or self._key_set != "default":
-            self.run_worker(use_own_keys(), name="keys")
         self.run_worker(know_settings(), name="settings")
         if self._workplace is not None:
             self.run_worker(self.chat.leaving.tell_detached(), name="detached")

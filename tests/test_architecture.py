@@ -93,10 +93,7 @@ for (nor hold) the engine's."""
 
 AFTER_THE_FIRST_FRAME = {
     "app/tui.py": {
-        *(
-            f"oi_tui.app.screens.{name}"
-            for name in ("confirm", "folder", "guide", "key_control", "key_help", "palette_screen")
-        ),
+        *(f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "key_help", "palette_screen")),
         "oi_tui.app.settings_desk",
     },
     "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")},
@@ -116,6 +113,7 @@ AFTER_THE_FIRST_FRAME = {
     "app/settings_desk.py": {
         *("oi_tui.app.profile_desk", "oi_tui.app.screens.setting_change", "oi_tui.app.screens.settings_screen"),
     },
+    "app/screens/key_desk.py": {f"oi_tui.app.screens.{name}" for name in ("key_control", "key_sets", "keys_screen")},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},
     "themes/loader.py": {"oi_tui.themes.theme_file"},
     "widgets/text_box.py": {"oi_tui.widgets.completion", "oi_tui.widgets.text_edits"},

@@ -37,7 +37,7 @@ class VimPrompt:
 
     def take(self, event: Key) -> bool:
         """Whether this key was for Vim."""
-        if event.key.startswith("alt+") and (letter := self._after_escape(event.key)):
+        if event.key.startswith("alt+") and (letter := self._after_escape(event)):
             self._press("escape")
             taken = self._press(letter)
             if not taken:
@@ -46,9 +46,10 @@ class VimPrompt:
         key = event.character if event.is_printable and event.character else event.key
         return self._press(_ARROWS.get(key, key) if self._vim.mode in ("visual", "lines") else key)
 
-    def _after_escape(self, key: str) -> str:
+    def _after_escape(self, event: Key) -> str:
         """The letter, where Escape and a letter came so quickly that the terminal's bytes are those of alt and it."""
-        letter = key_to_character(key.removeprefix("alt+")) or ""
+        key = event.key
+        letter = event.character or key_to_character(key.removeprefix("alt+")) or ""
         chain = self._area.screen._modal_binding_chain
         bound = any(key in bindings.key_to_bindings for _, bindings in chain)
         return "" if bound or not letter.isprintable() else letter

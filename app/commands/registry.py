@@ -292,6 +292,7 @@ COMMANDS: tuple[Command, ...] = (
         "theme", "Theme", "Change the colours", slash="theme", shell="theme", arguments=(Argument("NAME", _themes),),
         action="app.use_theme(ARGUMENT)", picker="app.use_theme",
     ),
+    Command("keys", "Keys", "What each key does, and other keys for it", slash="keys", action="screen.part('keys')"),
     Command(
         "settings", "Settings", "Find a setting, see what it means and where its value comes from, change it",
         slash="settings", shell="config", arguments=(Argument("WORDS", required=False),),

@@ -153,7 +153,7 @@ class ChatScreen(Screen[None]):
         self.app.stylesheet.read(STYLES)
         parts = Parts.make(
             self.bridge,
-            self.settings.screen,
+            self.settings,
             self.graphics,
             self.palette,
             self._arming,
@@ -174,6 +174,7 @@ class ChatScreen(Screen[None]):
             gc.freeze()
             gc.enable()
         self.complete.set()
+        parts.keys.begin(self)
 
     @property
     def parts(self) -> "Parts":

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from oi_tui.app.engine.core.settings import ScreenSection
+from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.engine_choices import EngineChoices
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.kernel_screen import KernelPicks
+from oi_tui.app.screens.key_desk import KeyDesk
 from oi_tui.app.screens.pasting import Pasting
 from oi_tui.app.screens.plugin_desk import PluginDesk
 from oi_tui.app.screens.prompt_completion import PromptCompletion
@@ -50,12 +51,13 @@ class Parts:
     names: KernelNames
     choices: EngineChoices
     plugins: PluginDesk
+    keys: KeyDesk
 
     @classmethod
     def make(
         cls,
         bridge: Bridge,
-        settings: ScreenSection,
+        settings: Settings,
         graphics: Graphics,
         palette: Palette,
         arming: Arming,
@@ -68,7 +70,7 @@ class Parts:
         prompt.completion.use(PromptCompletion(lambda: desk.folder, names, choices.values, lambda: desk.commander))
         prompt.paster = Pasting(desk)
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
-        pane = TimelinePane(timeline, bridge, editor=settings.editor, clock=clock, id="pane")
+        pane = TimelinePane(timeline, bridge, editor=settings.screen.editor, clock=clock, id="pane")
         preview = Preview(Timeline(palette=palette, id="preview-blocks"), home=str(Path.home()), id="preview")
         plugins = PluginDesk(bridge, desk, palette)
         plugins.begin()
@@ -86,6 +88,7 @@ class Parts:
             names,
             choices,
             plugins,
+            KeyDesk(settings),
         )
 
     @property
@@ -104,6 +107,8 @@ class Parts:
                 self.pane.on_timeline_search_wanted()
             case ["match", step]:
                 self.pane.timeline.action_find(int(step))
+            case ["keys"]:
+                self.keys.open()
             case ["plugins"]:
                 self.plugins.show_all()
             case ["panel"]:

@@ -132,17 +132,41 @@ def _with_keys(bound: list[BoundKeys], keymap: Mapping[str, str]) -> list[BoundK
     return [one._replace(keys=keys_in(keymap[one.id])) if one.id in keymap else one for one in bound]
 
 
+class KeyConflict(NamedTuple):
+    """A key that something else has, or that cannot be told from one."""
+
+    id: str
+    """Of what should get it."""
+    new: str
+    key: str
+    """Of the other."""
+    other: BoundKeys
+
+    def __str__(self) -> str:
+        what = f"{self.other.id} ({self.other.help})" if self.other.id else f"“{self.other.help}”"
+        is_key = f"{self.new} is" if self.new == self.key else f"{self.new} cannot be told from {self.key},"
+        return f"{is_key} the key of {what}, {self.other.place}"
+
+
+def find_conflicts(name: str, keys: str, keymap: Mapping[str, str]) -> tuple[KeyConflict, ...]:
+    """What has one of these keys already, where `keymap` applies."""
+    before = _with_keys(list(declared_keys()), keymap)
+    return tuple(_conflicts(before, _with_keys(before, {name: keys})))
+
+
 def _clashes(bound: list[BoundKeys], now: list[BoundKeys]) -> Iterator[tuple[str, str]]:
+    for one in _conflicts(bound, now):
+        yield one.id, str(one)
+
+
+def _conflicts(bound: list[BoundKeys], now: list[BoundKeys]) -> Iterator[KeyConflict]:
     """New keys that another binding of the same place has, or one that works everywhere; also those that are the
     beginning of another's sequence, or begin with another's key."""
     for one, before in zip(now, bound, strict=True):
         new = one.keys - before.keys
         for other in now if new else ():
             if _both_work(one, other) and (pair := _overlap(new, other.keys)):
-                what = f"{other.id} ({other.help})" if other.id else f"“{other.help}”"
-                key, taken = pair
-                is_key = f"{key} is" if key == taken else f"{key} cannot be told from {taken},"
-                yield one.id, f"{is_key} the key of {what}, {other.place}"
+                yield KeyConflict(one.id, *pair, other)
 
 
 def _both_work(one: BoundKeys, other: BoundKeys) -> bool:

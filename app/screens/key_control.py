@@ -4,19 +4,17 @@ What is bound goes to Textual's keymap; sequences and Vim's modes, which it does
 several and to the prompt.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from textual.binding import Binding
+from textual.events import Key
 from textual.screen import Screen
 
-from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
-from oi_tui.app.engine.files.paths import config_dir
-from oi_tui.app.engine.files.settings_file import LARGEST_SETTINGS, settings_path
-from oi_tui.app.engine.files.settings_lines import setting_lines
 from oi_tui.app.screens.chat import ChatScreen
-from oi_tui.app.screens.key_check import CheckedKeys
-from oi_tui.app.screens.key_places import own_rows
-from oi_tui.app.screens.key_sets import check_in_set, key_set
+from oi_tui.app.screens.key_check import CheckedKeys, KeyConflict, find_conflicts, judge_keys
+from oi_tui.app.screens.key_places import BoundKeys, declared_keys, own_rows
+from oi_tui.app.screens.key_sets import DEFAULT_SET, KEY_SETS, check_in_set, key_faults, key_set
+from oi_tui.app.terminal.alt_keys import tell_alt_keys
 from oi_tui.app.terminal.key_sequences import SequenceKeys, sequences_of
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.widgets.composer import Composer
@@ -29,9 +27,15 @@ from oi_tui.widgets.vim_prompt import VimPrompt
 class KeyControl:
     """Binds keys in an app whose main screen is `chat`."""
 
-    def __init__(self, app: TypingOrder, chat: ChatScreen) -> None:
+    def __init__(self, app: TypingOrder, chat: ChatScreen, wished: Mapping[str, str], set_name: str) -> None:
         self._app = app
         self._chat = chat
+        self.wished, self.set_name = wished, set_name
+        """The person's own keys, also those with a fault, and the set under them."""
+        self.key_faults = key_faults
+        """What is wrong with the keys of settings."""
+        self.sets = {name: key_set(name).help for name in KEY_SETS}
+        """What there is to choose from, each in a line."""
         self._mode = self._pending = ""
         self._waiting = ""
 
@@ -40,10 +44,12 @@ class KeyControl:
         app, composer = self._app, self._chat.query_one(Composer)
         checked = check_in_set(wished, set_name)
         self._declare_own()
+        self.wished, self.set_name = wished, set_name
         app.keymap = checked.keymap
         app.set_keymap(checked.keymap)
         sequences = sequences_of(checked.keymap.values())
         app.sequences = SequenceKeys(app, sequences, self._show_waiting) if sequences else None
+        tell_alt_keys(set_name != DEFAULT_SET or any("alt+" in keys for keys in checked.keymap.values()))
         if key_set(set_name).modal != (composer.area.modal is not None):
             self._mode = self._pending = ""
             composer.area.modal = VimPrompt(composer.area, self._show_mode) if composer.area.modal is None else None
@@ -61,6 +67,26 @@ class KeyControl:
         new = (row for row in own_rows() if row.id not in known)
         made = [Binding(UNBOUND, f"app.palette('{row.id}', True)", row.title, show=False, id=row.id) for row in new]
         keys[UNBOUND] = [*keys.get(UNBOUND, ()), *made]  # a list of its own: the others are the class's
+
+    def all_keys(self) -> list[BoundKeys]:
+        """All that can be bound, as it is declared."""
+        return [one for one in declared_keys() if one.id]
+
+    def keymap_in(self, set_name: str) -> Mapping[str, str]:
+        """The keys that there would be with another set."""
+        return check_in_set(self.wished, set_name).keymap
+
+    def judge(self, name: str, keys: str) -> tuple[str, str]:
+        """The keys as Textual spells them, and what is wrong with them."""
+        return judge_keys(name, keys, list(declared_keys()))
+
+    def conflicts(self, name: str, keys: str) -> tuple[KeyConflict, ...]:
+        """What has one of these keys already."""
+        return find_conflicts(name, keys, self.keymap_in(self.set_name))
+
+    def catch_keys(self, catch: Callable[[Key], None] | None) -> None:
+        """Every key goes there, and does nothing else; None ends that."""
+        self._app.catch_key = catch
 
     def _show_mode(self, mode: str, pending: str) -> None:
         if (mode, pending) != (self._mode, self._pending):
@@ -81,14 +107,3 @@ class KeyControl:
         if screen is not self._chat:
             for row in screen.query(KeyRow):
                 row.waiting = waiting
-
-
-def place_of_fault(fault: str) -> str:
-    """What is wrong with a key, and where it is set, if that is the person's own file."""
-    name = fault.partition(":")[0]
-    file = settings_path(config_dir())
-    try:
-        line = setting_lines(read_given_file(file, LARGEST_SETTINGS).decode()).get(("keys", name))
-    except (UnusableFile, ValueError):
-        line = None
-    return f"{file.name}, line {line}: keys.{fault}" if line else f"[keys] in the settings: {fault}"

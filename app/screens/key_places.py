@@ -17,6 +17,7 @@ from oi_tui.app.screens.guide import GuideScreen
 from oi_tui.app.screens.history import HistoryScreen
 from oi_tui.app.screens.instructions_screen import InstructionsEditor, InstructionsScreen
 from oi_tui.app.screens.kernel_screen import KernelScreen
+from oi_tui.app.screens.keys_screen import KeysScreen
 from oi_tui.app.screens.palette_screen import PaletteScreen
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.app.screens.picture_screen import PictureScreen
@@ -98,6 +99,7 @@ KEY_PLACES: tuple[KeyPlace, ...] = (
         "Lists to choose from", (PickScreen, KernelScreen, HistoryScreen, PaletteScreen, ThemeScreen), False, False
     ),
     KeyPlace("The settings", (SettingsScreen,), takes_letters=False, in_chat=False),
+    KeyPlace("The keys", (KeysScreen,), takes_letters=False, in_chat=False),
     KeyPlace("The plugins", (PluginsScreen,), in_chat=False),
     KeyPlace("The profiles", (ProfileScreen,), in_chat=False),
     KeyPlace("The list of models", (SetupScreen,), takes_letters=False, in_chat=False),

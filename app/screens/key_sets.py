@@ -8,7 +8,10 @@ from typing import NamedTuple
 from oi_tui.app import commands
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.files.given_file import read_given_file
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.paths import config_dir
+from oi_tui.app.engine.files.settings_file import LARGEST_SETTINGS, settings_path
+from oi_tui.app.engine.files.settings_lines import setting_lines
 from oi_tui.app.screens.key_check import CheckedKeys, check_keys
 
 DEFAULT_SET = "default"
@@ -49,3 +52,14 @@ def check_in_set(wished: Mapping[str, str], name: str) -> CheckedKeys:
 def key_faults(settings: Settings) -> tuple[str, ...]:
     """What is wrong with the person's own keys, over the set that they chose."""
     return tuple(check_in_set(settings.keys, settings.screen.keys).faults)
+
+
+def place_of_fault(fault: str) -> str:
+    """What is wrong with a key, and where it is set, if that is the person's own file."""
+    name = fault.partition(":")[0]
+    file = settings_path(config_dir())
+    try:
+        line = setting_lines(read_given_file(file, LARGEST_SETTINGS).decode()).get(("keys", name))
+    except (UnusableFile, ValueError):
+        line = None
+    return f"{file.name}, line {line}: keys.{fault}" if line else f"[keys] in the settings: {fault}"

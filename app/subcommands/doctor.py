@@ -75,8 +75,7 @@ def _setup(flags: Flags) -> tuple[Configure, "HealthFinding"]:
     found = str(path) if path.exists() else f"defaults ({path} does not exist)"
     remarks = place.remarks()
     if place.settings.keys:
-        from oi_tui.app.screens.key_control import place_of_fault
-        from oi_tui.app.screens.key_sets import check_in_set
+        from oi_tui.app.screens.key_sets import check_in_set, place_of_fault
 
         faults = check_in_set(place.settings.keys, place.settings.screen.keys).faults
         remarks += [f"{place_of_fault(fault)}." for fault in faults]

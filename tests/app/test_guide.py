@@ -87,7 +87,11 @@ def test_help_prints_a_page_its_topics_or_the_nearest_one(capsys: pytest.Capture
         cli.program(["help", *words], standalone_mode=False)
         return capsys.readouterr().out
 
-    assert printed("keys") == printed("key") == next(page.text for page in guide_pages() if page.topic == "keys")
+    assert (
+        printed("terminals")
+        == printed("terminal")
+        == next(page.text for page in guide_pages() if page.topic == "terminals")
+    )
     assert all(f"| {page.topic} |" in printed() for page in guide_pages())
     for words, said in (
         (["setings"], "Did you mean settings?"),

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from textual._xterm_parser import XTermParser
+from textual.events import Key
 from tui.test_typing_order import in_timeline
 
 from oi_tui.app import commands
@@ -15,6 +17,7 @@ from oi_tui.app.screens.key_check import check_keys
 from oi_tui.app.screens.key_places import declared_keys, keys_in
 from oi_tui.app.screens.key_sets import KEY_SETS, check_in_set, key_set
 from oi_tui.app.screens.palette_screen import PaletteScreen
+from oi_tui.app.terminal.alt_keys import tell_alt_keys
 from oi_tui.app.terminal.key_sequences import SequenceState, sequences_of
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.composer import Composer
@@ -87,6 +90,22 @@ def test_C16_own_keys_are_over_those_of_the_set() -> None:
     assert check_in_set({"timeline.pin": "g"}, "vim").faults == (
         "timeline.pin: g cannot be told from g g, the key of timeline.start (Start), the timeline",
     )
+
+
+def read_keys(sent: str) -> list[str]:
+    return [event.key for event in XTermParser().feed(sent) if isinstance(event, Key)]
+
+
+def test_C16_alt_and_a_character_are_keys_where_they_are_bound() -> None:
+    tell_alt_keys(True)
+    try:
+        assert [read_keys(f"\x1b{one}") for one in "bf$0<"] == [
+            ["alt+b"], ["alt+f"], ["alt+dollar_sign"], ["alt+0"], ["alt+less_than_sign"],
+        ]  # fmt: skip
+        assert read_keys("\x1b[A\x1bOB") == ["up", "down"]
+    finally:
+        tell_alt_keys(False)
+    assert read_keys("\x1bb") == ["ctrl+left"]
 
 
 def status_keys(stage: Stage) -> str:

@@ -1,0 +1,58 @@
+"""The person's own keys while the screen is there: bound when everything is there, changed on a screen of their own."""
+
+import asyncio
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.terminal.typing_order import TypingOrder
+
+if TYPE_CHECKING:  # it knows every widget that has keys
+    from oi_tui.app.screens.chat import ChatScreen
+    from oi_tui.app.screens.key_control import KeyControl
+
+
+class KeyDesk:
+    """Loads what binds keys only where some are not as declared."""
+
+    _chat: "ChatScreen"
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._control: KeyControl | None = None
+
+    def begin(self, chat: "ChatScreen") -> None:
+        """Bind what the settings say on this screen and all others, and tell what cannot be bound."""
+        self._chat = chat
+        if self._settings.keys or self._settings.screen.keys != "default":
+            chat.run_worker(self._use(), name="keys")
+
+    def open(self) -> None:
+        self._chat.run_worker(self._open(), name="keys")
+
+    async def _use(self) -> None:
+        control = await self._load()
+        from oi_tui.app.screens.key_sets import place_of_fault  # loaded with it
+
+        if not self._chat.query("StatusBar"):
+            return  # the program is ending already
+        if faults := control.use(control.wished, control.set_name).faults:
+            more = f" ({len(faults) - 1} more: oi-tui doctor)" if len(faults) > 1 else ""
+            self._chat.notify(f"{place_of_fault(faults[0])}{more}", severity="warning", timeout=15)
+
+    async def _open(self) -> None:
+        control = await self._load()
+        from oi_tui.app.screens.keys_screen import KeysScreen  # seldom seen
+
+        if self._chat.is_current:
+            self._chat.app.push_screen(KeysScreen(control))
+
+    async def _load(self) -> "KeyControl":
+        await asyncio.to_thread(import_module, "oi_tui.app.screens.keys_screen")
+        from oi_tui.app.screens.key_control import KeyControl  # it knows every widget that has keys
+
+        if self._control is None:
+            app = self._chat.app
+            assert isinstance(app, TypingOrder)
+            self._control = KeyControl(app, self._chat, self._settings.keys, self._settings.screen.keys)
+        return self._control
