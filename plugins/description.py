@@ -7,6 +7,9 @@ from oi_tui.plugins.finding import FoundPlugin
 FULL_RIGHTS = "A plugin has the full rights of oi-tui: your files, your keys, the network. No sandbox is around it."
 """Said before each is enabled."""
 
+MOST_OF_AUTHOR = 80
+"""Characters: a long name must not push out of sight where it lies."""
+
 _KINDS = {"built-in": "built-in: part of oi-tui", "package": "installed package", "file": "single file"}
 
 NEXT_START = "From the next start of oi-tui on."
@@ -17,6 +20,7 @@ def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list
     state = found.state(decision)
     told = {
         "name": " ".join(filter(None, (found.name, found.version))),
+        "state": f"cannot be enabled: {found.fault}" if found.fault else state,
         "what": found.summary,
         "kind": _KINDS[found.kind],
         "made by": found.author or "it does not say",
@@ -25,7 +29,6 @@ def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list
         "imports": ", ".join(reference for references in found.loads.values() for reference in references),
         "hooks": ", ".join(found.hooks),
         "digest": found.digest[:16],
-        "state": f"cannot be enabled: {found.fault}" if found.fault else state,
     }
     lines = [f"{label:<10} {one_line(text[:1_000])}" for label, text in told.items() if text]
     if found.editable:
@@ -36,11 +39,11 @@ def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list
 def consent_lines(found: FoundPlugin) -> list[str]:
     """What must be seen of it before it is enabled: whose it is, where it lies, what loads it."""
     lines = [
-        f"Made by: {found.author or 'it does not say'}",
+        f"Made by: {one_line(found.author)[:MOST_OF_AUTHOR] or 'it does not say'}",
         f"Lies in: {found.place}",
         f"Loaded by: {' and '.join(f'the {process}' for process in found.loads)}",
     ]
-    return [one_line(line[:1_000]) for line in lines]
+    return [one_line(line)[:300] for line in lines]
 
 
 def plugin_line(found: FoundPlugin, decision: PluginDecision | None, width: int = 28) -> str:

@@ -113,7 +113,12 @@ def built_in_plugins() -> Iterator[FoundPlugin]:
         loads: dict[str, tuple[str, ...]] = {
             process: (table[name],) for process, table in BUILT_IN.items() if name in table
         }
-        yield FoundPlugin(name=name, kind="built-in", author="oi-tui", place="part of oi-tui", loads=loads)
+        module = next(module for references in loads.values() for module in references)
+        path = Path(__file__).with_name("builtin") / f"{module.rpartition('.')[2]}.py"
+        summary = _SourceFile(path.read_text(encoding="utf-8")).summary
+        yield FoundPlugin(
+            name=name, kind="built-in", author="oi-tui", summary=summary, place="part of oi-tui", loads=loads
+        )
 
 
 def package_plugin(dist: metadata.Distribution) -> FoundPlugin:

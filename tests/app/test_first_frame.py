@@ -1,8 +1,13 @@
 """What the first frame needs: each module more is a millisecond before there is something to see."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from support.plugin_packages import enable, install, plugin_home
 
 PROGRAM = """
 import os, sys
@@ -72,6 +77,24 @@ WIDGETS = "Bottom Composer Horizontal Horizontal PromptArea StatusBar ToastRack 
 def test_the_first_frame_imports_mounts_and_compiles_no_more_than_it_shows(
     tmp_path: Path, clean_env: dict[str, str]
 ) -> None:
+    look_at_the_first_frame(tmp_path, clean_env)
+
+
+def test_x9_twenty_enabled_plugins_put_nothing_on_the_way_to_the_first_frame(
+    tmp_path: Path, clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with plugin_home(tmp_path / "plugins", monkeypatch) as packages:
+        for number in range(20):
+            install(packages, f"oi-tui-idle-{number}", {f"idle_{number}": IDLE}, {"screen": f"idle_{number}"})
+            enable(f"oi-tui-idle-{number}")
+        places = {name: value for name, value in os.environ.items() if name.startswith("XDG_")}
+        look_at_the_first_frame(tmp_path, clean_env | places | {"PYTHONPATH": str(packages)})
+
+
+IDLE = "from oi_tui.plugins.api import hookimpl\n\n@hookimpl\ndef register_renderers():\n    return {}\n"
+
+
+def look_at_the_first_frame(tmp_path: Path, clean_env: dict[str, str]) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
     command = [sys.executable, str(program)]

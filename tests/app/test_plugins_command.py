@@ -8,10 +8,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oi_tui.app.cli import program
-from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.errors import SettingsError, StoreError
+from oi_tui.app.engine.hooks.session_files import session_writers
 from oi_tui.plugins.decisions_file import plugin_decisions
-from oi_tui.plugins.description import FULL_RIGHTS
-from oi_tui.plugins.finding import plugin_folder
+from oi_tui.plugins.description import FULL_RIGHTS, consent_lines
+from oi_tui.plugins.finding import FoundPlugin, plugin_folder
+from oi_tui.plugins.host import LoadedPlugins
+from oi_tui.plugins.session_files import export_session
 from support.plugin_packages import install, plugin_home
 
 ENGINE = "from oi_tui.plugins.api import hookimpl\n\n@hookimpl\ndef after_action():\n    pass\n"
@@ -86,3 +89,20 @@ def test_x5_a_file_is_tried_before_it_is_enabled(tmp_path: Path) -> None:
     assert (tried.exit_code, tried.output.splitlines()[1:]) == (0, ["  after_action"])
     path.write_text(ENGINE.replace("after_action()", "after_action(blok)"))
     assert call("test", str(path)).exit_code == 1
+
+
+def test_x1_a_built_in_plugin_is_disabled_like_any_other() -> None:
+    assert {"ipynb", "html", "md"} <= session_writers(LoadedPlugins("engine").load()).keys()
+    assert call("disable", "notebook").exit_code == 0
+    hooks = LoadedPlugins("engine").load()
+    assert {"html", "md"} <= session_writers(hooks).keys()
+    with pytest.raises(StoreError, match="There is no format ipynb"):
+        export_session((), "ipynb", hooks=hooks)
+    assert call("enable", "notebook").exit_code == 0
+    assert "ipynb" in session_writers(LoadedPlugins("engine").load())
+
+
+def test_x1_a_long_name_of_its_author_hides_nothing() -> None:
+    found = FoundPlugin(name="x", kind="package", author="a\n" * 5_000, place="/there", loads={"engine": ("x",)})
+    assert consent_lines(found)[1] == "Lies in: /there"
+    assert max(map(len, consent_lines(found))) < 120

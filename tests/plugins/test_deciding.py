@@ -13,13 +13,17 @@ from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest, TextDelta, ToolSpec
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import DecisionMade, DecisionRequested, TurnEnded
+from oi_tui.app.engine.core.programs import LanguageProgram
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode
 from oi_tui.app.engine.core.verbs import Decide, Open
 from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.hooks.specs import EngineHooks, hookimpl
 from oi_tui.app.engine.hooks.values import Judgement, Refuse
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.programs import ProgramKernel
+from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.filtered_model import FilteredModel
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
@@ -244,6 +248,32 @@ async def test_x4_an_answer_is_changed_before_anything_is_made_of_it() -> None:
     session.choices.use_model(FilteredModel(return_of, hooks, Redactor({}), lambda: "s"))
     await play(session, session.run("go"))
     assert kernel.ran == ["2+2"]
+
+
+async def test_x3_code_of_a_changed_answer_is_asked_about_as_it_is() -> None:
+    hooks = hooks_of({"change_answer": lambda text: text.replace("1+1", "2+2")})
+    kernel, asked = FakeKernel(), list[str]()
+    session = Session(kernels=FakeKernels(python=kernel), settings=LoopSection(approve="ask"), hooks=hooks)
+    session.choices.use_model(FilteredModel(FakeModel(CODE, "Done."), hooks, Redactor({}), lambda: "s"))
+
+    def react(event: Any) -> None:
+        if isinstance(event, DecisionRequested):
+            asked.append(event.source)
+            session.decide(Decide(request_id=event.request_id, verdict="skip"))
+
+    await play(session, session.run("go"), react)
+    assert (asked, kernel.ran) == (["2+2"], [])
+
+
+def test_x3_a_language_of_a_plugin_is_held_by_the_sandbox_and_asked_about(tmp_path: Path) -> None:
+    launch = Launch(cwd=tmp_path, environ={})
+    kernel = ProgramKernel(launch, LanguageProgram(language="awk", argv=("awk", "-f", "{file}")))
+    assert kernel.confinement == launch.confine("awk")
+    request = PolicyRequest("awk", 'BEGIN { system("rm -rf /") }', confinement=kernel.confinement)
+    assert decide(request, Policy(mode="auto"), "auto").verdict == "ask"
+    assert decide(request, Policy(), "ask").verdict == "ask"
+    rules = parse_short(("Kernel(awk)",), "deny", "test")
+    assert decide(request, Policy(rules=rules), "auto").verdict == "deny"
 
 
 async def test_x4_every_request_of_a_session_goes_through_the_filters(tmp_path: Path) -> None:
