@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 
 from rich.cells import cell_len, set_cell_size
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import OptionList
@@ -70,6 +70,8 @@ class ProfileScreen(ModalScreen[str | None]):
         Hint("e", "edit", "edit", id="profiles.edit"),
         Hint("n", "begin", "new from it", id="profiles.new", short="new"),
         Hint("escape", "dismiss(None)", "back", id="profiles.back"),
+        Binding("pageup", "look(-1)", "Up in what it changes", priority=True, id="profiles.look_up"),
+        Binding("pagedown", "look(1)", "Down in what it changes", priority=True, id="profiles.look_down"),
     ]
 
     def __init__(self, book: ProfileBook) -> None:
@@ -131,6 +133,11 @@ class ProfileScreen(ModalScreen[str | None]):
             self.app.push_screen(ConfirmScreen(title, milder, yes="use it", no="keep"), write)
         else:
             write(True)
+
+    def action_look(self, pages: int) -> None:
+        """See more of what the highlighted one changes."""
+        view = self.query_one("#profile-view", VerticalScroll)
+        view.scroll_relative(y=pages * max(1, view.size.height - 1), animate=False)
 
     def action_edit(self) -> None:
         """In the person's own editor; one of ours becomes theirs."""

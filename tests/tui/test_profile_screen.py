@@ -59,6 +59,18 @@ async def test_C10_the_list_shows_what_each_changes_and_enter_uses_it(
         assert stage.app.screen is stage.app.chat
 
 
+async def test_C10_a_profile_that_changes_much_can_be_read_to_its_end(play: Play, config: Path) -> None:
+    many = "".join(f"{key} = 9.0\n" for key in ("temperature", "timeout", "content_timeout", "answer_timeout", "cache"))
+    limits = "".join(f"{key} = 9\n" for key in ("turn", "day", "month", "requests_per_minute", "tokens_per_minute"))
+    (config / "profiles" / "much.toml").write_text(f"# much\n[model]\n{many}[budget]\n{limits}")
+    async with play() as stage:
+        await opened(stage)
+        await highlight(stage, "much")
+        assert "budget.tokens_per_minute" not in stage.seen
+        await stage.pilot.press("pagedown")
+        await stage.until(lambda: "budget.tokens_per_minute = 9" in stage.seen)
+
+
 async def test_C10_a_milder_profile_is_used_after_a_yes_only(play: Play, config: Path) -> None:
     async with play() as stage:
         for answer, verbs in (("n", []), ("y", [SetApproval(mode="auto")])):
