@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.modes import OF_APPROVAL, requested_mode, strictest
+from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.settings_file import load_layers
+from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
+from oi_tui.app.frontend.workplace import Workplace
 from support.unprivileged import Nobody
 
 
@@ -112,6 +116,20 @@ def test_C6_an_administrators_value_is_a_default_and_one_that_protects_is_a_limi
     settings = load_layers(tmp_path, environ={}, admin=admin).settings
     found = {key: getattr(getattr(settings, key.split(".")[0]), key.split(".")[1]) for key in holds}
     assert found == holds
+
+
+def test_C6_no_session_and_no_choice_for_a_folder_is_milder_than_an_administrator(tmp_path: Path) -> None:
+    admin = write_admin(tmp_path, "[loop]\napprove = 'ask'\n[sandbox]\nmode = 'workspace-write'\n")
+    loaded = load_layers(tmp_path, environ={}, flags={"loop": {"approve": "auto"}}, admin=admin)
+    assert loaded.held == ("loop.approve", "policy.mode")
+    session = OF_APPROVAL["auto"]  # /approve auto
+    assert strictest(session, requested_mode(loaded.settings.policy)) == "default"
+    folder = tmp_path / "work"
+    folder.mkdir()
+    folders = FolderDecisions(tmp_path / "folders.toml", owner=os.getuid())
+    place = Workplace(Configure(settings=loaded.settings, cwd=str(folder)), said=loaded.origins.keys(), folders=folders)
+    place.choose("open")
+    assert place.settings.sandbox.mode == "workspace-write"
 
 
 def test_C6_an_administrators_file_that_others_can_write_or_that_is_wrong_stops_the_start(tmp_path: Path) -> None:

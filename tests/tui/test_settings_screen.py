@@ -96,7 +96,6 @@ async def test_C13_each_kind_of_value_is_found_by_a_few_letters_changed_and_rese
             ("loop.max_steps", "7"),
             ("model.name", "5"),
             ("model.aside", "x/small, y/tiny"),
-            ("model.fallback", '["a/b"]'),
             ("instructions.variables", '{ team = "data" }'),
         ):
             await search(stage, key)
@@ -110,7 +109,7 @@ async def test_C13_each_kind_of_value_is_found_by_a_few_letters_changed_and_rese
         assert decode_toml(file.read_text()) == {
             "screen": {"theme": "rose-pine", "bell": False},
             "loop": {"max_cost": 2.0, "max_steps": 7},
-            "model": {"name": "5", "aside": ["x/small", "y/tiny"], "fallback": ["a/b"]},
+            "model": {"name": "5", "aside": ["x/small", "y/tiny"]},
             "instructions": {"variables": {"team": "data"}},
         }
         assert 'theme = "rose-pine" # for the evening' in file.read_text()
