@@ -52,7 +52,7 @@ class KernelFrame:
         if self._answer is None or self._answer.done() or seen.request_id != self._request:
             return
         if seen.telling == "busy":
-            self.state = f"{self._language} is busy: this waits for its end · esc stops waiting"
+            self.state = f"{self._language} is busy: waiting · esc stops"
         else:
             self._answer.set_result(seen)
 

@@ -12,6 +12,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
     "screen": {
         "charts": "oi_tui.plugins.builtin.charts",
         "git_branch": "oi_tui.plugins.builtin.git_branch",
+        "plotly": "oi_tui.plugins.builtin.plotly_figure",
     },
 }
 """The process that imports it -> its name -> its module."""

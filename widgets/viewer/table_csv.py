@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import NamedTuple
 
 from oi_tui.app.engine.text.words import quantity
@@ -28,7 +28,7 @@ class CsvPart(NamedTuple):
 
 def as_csv(table: TableData) -> str:
     """The rows that are here as comma-separated values, with their names."""
-    return _line([column.name for column in table.columns]) + "".join(map(_line, table.rows))
+    return _csv_text([[column.name for column in table.columns], *table.rows])
 
 
 async def csv_parts(
@@ -48,13 +48,12 @@ async def csv_parts(
         if not page.cells and first < rows.stop:
             raise NoRows("The table has fewer rows now.")
         places = {column.number: place for place, column in enumerate(page.columns)}
-        lines = [_line([page.columns[places[at]].name for at in columns])] if header else []
-        for offset, cells in enumerate(page.cells):
-            if first + offset != gap:
-                lines.append(_line([cells[places[at]] for at in columns]))
+        order = [places[at] for at in columns]
+        lines = [[page.columns[place].name for place in order]] if header else []
+        lines += ([cells[place] for place in order] for at, cells in enumerate(page.cells) if first + at != gap)
         first += len(page.cells)
         header = False
-        yield CsvPart("".join(lines), first - rows.start)
+        yield CsvPart(_csv_text(lines), first - rows.start)
 
 
 async def csv_to_copy(pager: TablePager, rows: range, columns: Sequence[int]) -> str | None:
@@ -85,7 +84,7 @@ async def text_of_cells(pager: TablePager, cursor: TableCursor, *, whole_row: bo
     return None if text is None else (text, f"{quantity(len(rows), 'row')} × {quantity(len(columns), 'column')} as CSV")
 
 
-def _line(cells: Sequence[str]) -> str:
+def _csv_text(rows: Iterable[Sequence[str]]) -> str:
     file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerow(cells)
+    csv.writer(file, lineterminator="\n").writerows(rows)
     return file.getvalue()

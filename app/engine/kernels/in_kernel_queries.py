@@ -133,12 +133,14 @@ def matching_rows(rows: AnyRows, name: str, sign: str, value: str | None, positi
 def exact_text(value: Any, text: Any) -> str:
     """A value as it is written in a file: no rounding, the whole of a text, nothing for what is absent."""
     kind = type(value)
-    if value is None or value is part("pandas", "NaT") or value is part("pandas", "NA"):
-        return ""
+    if kind is int or kind is bool:
+        return str(value)
     if kind is str:
         return str(value[:EXACT])
     if kind is float:
         return "" if value != value else repr(value)
+    if value is None or value is part("pandas", "NaT") or value is part("pandas", "NA"):
+        return ""
     return str(text(value))
 
 

@@ -65,7 +65,6 @@ _OURS = (
     ("image/webp", "oi_tui.widgets.timeline.picture:Picture"),
     ("image/svg+xml", "oi_tui.widgets.timeline.svg:svg_content"),
     (_PLUGINS, ""),
-    ("application/vnd.plotly.v1+json", f"{_HERE}.plotly:PlotlySummary.of"),
     ("text/markdown", f"{_HERE}.markdown_output:MarkdownText.of"),
     ("text/latex", f"{_HERE}.latex:Formula.of"),
     ("application/json", f"{_HERE}.json:JsonOutline.of"),
