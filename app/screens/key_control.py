@@ -15,6 +15,7 @@ from oi_tui.app.screens.key_check import CheckedKeys, KeyConflict, find_conflict
 from oi_tui.app.screens.key_places import BoundKeys, declared_keys, own_rows
 from oi_tui.app.screens.key_sets import DEFAULT_SET, KEY_SETS, check_in_set, key_faults, key_set
 from oi_tui.app.terminal.alt_keys import tell_alt_keys
+from oi_tui.app.terminal.key_mapping import KeyMapping
 from oi_tui.app.terminal.key_sequences import SequenceKeys, sequences_of
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.widgets.composer import Composer
@@ -29,6 +30,7 @@ class KeyControl:
 
     def __init__(self, app: TypingOrder, chat: ChatScreen, wished: Mapping[str, str], set_name: str) -> None:
         self._app = app
+        self._mapping = KeyMapping()
         self._chat = chat
         self.wished, self.set_name = wished, set_name
         """The person's own keys, also those with a fault, and the set under them."""
@@ -46,9 +48,10 @@ class KeyControl:
         self._declare_own()
         self.wished, self.set_name = wished, set_name
         app.keymap = checked.keymap
-        app.set_keymap(checked.keymap)
+        self._mapping.use(checked.keymap)
+        app.mapping = self._mapping
         sequences = sequences_of(checked.keymap.values())
-        app.sequences = SequenceKeys(app, sequences, self._show_waiting) if sequences else None
+        app.sequences = SequenceKeys(app, self._mapping, sequences, self._show_waiting) if sequences else None
         tell_alt_keys(set_name != DEFAULT_SET or any("alt+" in keys for keys in checked.keymap.values()))
         if key_set(set_name).modal != (composer.area.modal is not None):
             self._mode = self._pending = ""
@@ -62,11 +65,9 @@ class KeyControl:
 
     def _declare_own(self) -> None:
         """What the person wrote has a binding as a command has that comes without a key."""
-        keys = self._chat._bindings.key_to_bindings
-        known = {binding.id for bindings in keys.values() for binding in bindings}
-        new = (row for row in own_rows() if row.id not in known)
-        made = [Binding(UNBOUND, f"app.palette('{row.id}', True)", row.title, show=False, id=row.id) for row in new]
-        keys[UNBOUND] = [*keys.get(UNBOUND, ()), *made]  # a list of its own: the others are the class's
+        for row in own_rows():
+            action = f"app.palette('{row.id}', True)"
+            self._mapping.declare(self._chat, Binding(UNBOUND, action, row.title, show=False, id=row.id))
 
     def all_keys(self) -> list[BoundKeys]:
         """All that can be bound, as it is declared."""

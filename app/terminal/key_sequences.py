@@ -13,6 +13,8 @@ from textual.dom import DOMNode
 from textual.events import Key
 from textual.widgets import Input, TextArea
 
+from oi_tui.app.terminal.key_mapping import KeyMapping
+
 
 class NamedKey(Protocol):
     """A key that was pressed."""
@@ -58,8 +60,11 @@ def sequences_of(keymap_keys: Iterable[str]) -> frozenset[str]:
 class SequenceKeys:
     """The sequences of an app: `show` is told what waits, "" for nothing."""
 
-    def __init__(self, app: App[None], sequences: frozenset[str], show: Callable[[str], object]) -> None:
+    def __init__(
+        self, app: App[None], mapping: KeyMapping, sequences: frozenset[str], show: Callable[[str], object]
+    ) -> None:
         self._app = app
+        self._mapping = mapping
         self._first = {one.partition(" ")[0] for one in sequences}
         self._show = show
         self._state: SequenceState[Key] = SequenceState(lambda name: Key(name, None))
@@ -96,5 +101,6 @@ class SequenceKeys:
         return waited if stays else []
 
     def _sequences_here(self) -> set[str]:
+        self._mapping.apply(self._app.focused or self._app.screen)
         chain = self._app.screen._modal_binding_chain
         return {key for _, bindings in chain for key in bindings.key_to_bindings if " " in key}

@@ -11,12 +11,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.app import App
 from textual.dom import DOMNode
 from textual.events import AppBlur, AppFocus, DescendantFocus, Event, Key, Paste
 from textual.widgets import Input, TextArea
+
+if TYPE_CHECKING:
+    from oi_tui.app.terminal.key_mapping import KeyMapping
 
 
 class CombinesKeys(Protocol):
@@ -63,6 +66,8 @@ class TypingOrder(App[None]):
         """What is handed out next: keys that were held back come before those that wait."""
         self.sequences: CombinesKeys | None = None
         """What makes one key of several, where the person has such keys."""
+        self.mapping: KeyMapping | None = None
+        """What binds the person's own keys, where there are some."""
         self.catch_key: Callable[[Key], None] | None = None
         """Gets every key in the place of all else, while it is set."""
         self.keymap: Mapping[str, str] = {}
@@ -102,6 +107,8 @@ class TypingOrder(App[None]):
 
     async def _hand_out(self, event: Key | Paste) -> None:
         place = self.focused or self.screen
+        if self.mapping is not None:
+            self.mapping.apply(place)
         letter = isinstance(place, TextArea | Input) and (isinstance(event, Paste) or event.is_printable)
         await super().on_event(event)
         if not letter:  # a letter in a text sets nothing off
