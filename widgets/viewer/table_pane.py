@@ -179,7 +179,8 @@ class TablePane(Widget, can_focus=True):
         self._view.arrange()
         self.refresh()
         self.post_message(self.Moved())
-        if loads and self._loading is None and self.is_mounted and self.pager.lacks(self._window()):
+        rests = self._loading is None or self._loading.is_finished  # also after an error that nobody thought of
+        if loads and rests and self.is_mounted and self.pager.lacks(self._window()):
             self._loading = self.run_worker(self._load(), name="load table", exit_on_error=False)
 
     def _window(self) -> TableWindow:
