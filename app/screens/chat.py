@@ -174,7 +174,7 @@ class ChatScreen(Screen[None]):
             gc.freeze()
             gc.enable()
         self.complete.set()
-        parts.keys.begin(self)
+        parts.keys.begin(self, self.show_keys)
 
     @property
     def parts(self) -> "Parts":

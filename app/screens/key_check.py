@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from textual.keys import Keys, _character_to_key, key_to_character
 
-from oi_tui.app.screens.key_places import CHAT, EVERYWHERE, BoundKeys, declared_keys, keys_in
+from oi_tui.app.screens.bound_keys import BoundKeys, KeyConflict, keys_in
+from oi_tui.app.screens.key_places import CHAT, EVERYWHERE, declared_keys
 from oi_tui.widgets.text_box import UNBOUND
 
 _DECISIONS = ("approval.", "again.", "rebuild.", "folder.")
@@ -130,22 +131,6 @@ def _names() -> frozenset[str]:
 
 def _with_keys(bound: list[BoundKeys], keymap: Mapping[str, str]) -> list[BoundKeys]:
     return [one._replace(keys=keys_in(keymap[one.id])) if one.id in keymap else one for one in bound]
-
-
-class KeyConflict(NamedTuple):
-    """A key that something else has, or that cannot be told from one."""
-
-    id: str
-    """Of what should get it."""
-    new: str
-    key: str
-    """Of the other."""
-    other: BoundKeys
-
-    def __str__(self) -> str:
-        what = f"{self.other.id} ({self.other.help})" if self.other.id else f"“{self.other.help}”"
-        is_key = f"{self.new} is" if self.new == self.key else f"{self.new} cannot be told from {self.key},"
-        return f"{is_key} the key of {what}, {self.other.place}"
 
 
 def find_conflicts(name: str, keys: str, keymap: Mapping[str, str]) -> tuple[KeyConflict, ...]:

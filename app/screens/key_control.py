@@ -10,9 +10,11 @@ from textual.binding import Binding
 from textual.events import Key
 from textual.screen import Screen
 
-from oi_tui.app.screens.chat import ChatScreen
-from oi_tui.app.screens.key_check import CheckedKeys, KeyConflict, find_conflicts, judge_keys
-from oi_tui.app.screens.key_places import BoundKeys, declared_keys, own_rows
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.own_settings import KeyFaults
+from oi_tui.app.screens.bound_keys import BoundKeys, KeyConflict
+from oi_tui.app.screens.key_check import find_conflicts, judge_keys
+from oi_tui.app.screens.key_places import declared_keys, own_rows
 from oi_tui.app.screens.key_sets import DEFAULT_SET, KEY_SETS, check_in_set, key_faults, key_set
 from oi_tui.app.terminal.alt_keys import tell_alt_keys
 from oi_tui.app.terminal.key_mapping import KeyMapping
@@ -26,22 +28,24 @@ from oi_tui.widgets.vim_prompt import VimPrompt
 
 
 class KeyControl:
-    """Binds keys in an app whose main screen is `chat`."""
+    """Binds keys in an app whose main screen is `chat`; `show` has that tell of the keys that work now."""
 
-    def __init__(self, app: TypingOrder, chat: ChatScreen, wished: Mapping[str, str], set_name: str) -> None:
+    def __init__(self, app: TypingOrder, chat: Screen[None], settings: Settings, show: Callable[[], object]) -> None:
         self._app = app
         self._mapping = KeyMapping()
         self._chat = chat
-        self.wished, self.set_name = wished, set_name
+        self._show_keys = show
+        self.wished: Mapping[str, str] = settings.keys
+        self.set_name: str = settings.screen.keys
         """The person's own keys, also those with a fault, and the set under them."""
-        self.key_faults = key_faults
+        self.key_faults: KeyFaults = key_faults
         """What is wrong with the keys of settings."""
-        self.sets = {name: key_set(name).help for name in KEY_SETS}
+        self.sets: Mapping[str, str] = {name: key_set(name).help for name in KEY_SETS}
         """What there is to choose from, each in a line."""
         self._mode = self._pending = ""
         self._waiting = ""
 
-    def use(self, wished: Mapping[str, str], set_name: str) -> CheckedKeys:
+    def use(self, wished: Mapping[str, str], set_name: str) -> tuple[str, ...]:
         """From now on these keys, as far as nothing is wrong with them."""
         app, composer = self._app, self._chat.query_one(Composer)
         checked = check_in_set(wished, set_name)
@@ -57,11 +61,11 @@ class KeyControl:
             self._mode = self._pending = ""
             composer.area.modal = VimPrompt(composer.area, self._show_mode) if composer.area.modal is None else None
         self._show()
-        self._chat.show_keys()
+        self._show_keys()
         for screen in app.screen_stack:
             for row in screen.query(KeyRow):
                 row.renew()
-        return checked
+        return checked.faults
 
     def _declare_own(self) -> None:
         """What the person wrote has a binding as a command has that comes without a key."""

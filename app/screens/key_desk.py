@@ -1,29 +1,32 @@
 """The person's own keys while the screen is there: bound when everything is there, changed on a screen of their own."""
 
 import asyncio
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from textual.screen import Screen
 
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.terminal.typing_order import TypingOrder
 
 if TYPE_CHECKING:  # it knows every widget that has keys
-    from oi_tui.app.screens.chat import ChatScreen
     from oi_tui.app.screens.key_control import KeyControl
 
 
 class KeyDesk:
     """Loads what binds keys only where some are not as declared."""
 
-    _chat: "ChatScreen"
+    _chat: Screen[None]
+    _show: Callable[[], object]
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._control: KeyControl | None = None
 
-    def begin(self, chat: "ChatScreen") -> None:
+    def begin(self, chat: Screen[None], show: Callable[[], object]) -> None:
         """Bind what the settings say on this screen and all others, and tell what cannot be bound."""
-        self._chat = chat
+        self._chat, self._show = chat, show
         if self._settings.keys or self._settings.screen.keys != "default":
             chat.run_worker(self._use(), name="keys")
 
@@ -36,7 +39,7 @@ class KeyDesk:
 
         if not self._chat.query("StatusBar"):
             return  # the program is ending already
-        if faults := control.use(control.wished, control.set_name).faults:
+        if faults := control.use(control.wished, control.set_name):
             more = f" ({len(faults) - 1} more: oi-tui doctor)" if len(faults) > 1 else ""
             self._chat.notify(f"{place_of_fault(faults[0])}{more}", severity="warning", timeout=15)
 
@@ -54,5 +57,5 @@ class KeyDesk:
         if self._control is None:
             app = self._chat.app
             assert isinstance(app, TypingOrder)
-            self._control = KeyControl(app, self._chat, self._settings.keys, self._settings.screen.keys)
+            self._control = KeyControl(app, self._chat, self._settings, self._show)
         return self._control

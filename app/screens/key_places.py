@@ -11,6 +11,7 @@ from textual.dom import DOMNode
 from oi_tui.app.commands.macros import macro_rows
 from oi_tui.app.commands.own_commands import personal_rows
 from oi_tui.app.commands.registry import COMMANDS, OF_THE_APP, Command
+from oi_tui.app.screens.bound_keys import BoundKeys, keys_in
 from oi_tui.app.screens.context_screen import ContextScreen
 from oi_tui.app.screens.folder import Choices, FolderScreen
 from oi_tui.app.screens.guide import GuideScreen
@@ -112,24 +113,6 @@ KEY_PLACES: tuple[KeyPlace, ...] = (
 
 EVERYWHERE, CHAT = "everywhere", "the main screen"
 """The places of commands: of those whose keys work on every screen, and of the others."""
-
-
-class BoundKeys(NamedTuple):
-    """A binding where it works."""
-
-    id: str
-    """"" for what only Textual binds."""
-    keys: frozenset[str]
-    """In Textual's names; those of a sequence with a space between them."""
-    place: str
-    help: str
-    takes_letters: bool = False
-    in_chat: bool = True
-
-
-def keys_in(keys: str) -> frozenset[str]:
-    """The keys of a binding, one by one."""
-    return frozenset() if keys in (UNBOUND, "") else frozenset(key.strip() for key in keys.split(","))
 
 
 def own_rows() -> tuple[Command, ...]:

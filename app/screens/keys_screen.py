@@ -5,27 +5,24 @@ the key; enter, and then the new keys, bind what is highlighted. A conflict is s
 written goes to the person's own settings, and works at once.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 from rich.cells import cell_len, set_cell_size
 from textual.binding import BindingType
 from textual.content import Content
+from textual.events import Key
 from textual.timer import Timer
 from textual.widgets import Input, OptionList
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.own_settings import set_setting, unset_setting
+from oi_tui.app.own_settings import KeyFaults, set_setting, unset_setting
+from oi_tui.app.screens.bound_keys import BoundKeys, KeyConflict
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.text_box import UNBOUND
-
-if TYPE_CHECKING:  # they know this screen, too
-    from oi_tui.app.screens.key_check import KeyConflict
-    from oi_tui.app.screens.key_control import KeyControl
-    from oi_tui.app.screens.key_places import BoundKeys
 
 PAUSE_AFTER_KEYS = 1.0
 """Seconds after which the new keys are complete."""
@@ -37,10 +34,45 @@ _PLACE = 28
 class _Binding(NamedTuple):
     """One row of the list."""
 
-    bound: "BoundKeys"
+    bound: BoundKeys
     keys: str
     """As they are now, with commas between them."""
     is_own: bool
+
+
+class ChangesKeys(Protocol):
+    """Binds keys, and knows what is bound."""
+
+    wished: Mapping[str, str]
+    """The person's own keys."""
+    set_name: str
+    sets: Mapping[str, str]
+    """What there is to choose from, each in a line."""
+    key_faults: KeyFaults
+
+    def use(self, wished: Mapping[str, str], set_name: str) -> tuple[str, ...]:
+        """From now on these keys; returns what is wrong with them."""
+        ...
+
+    def all_keys(self) -> list[BoundKeys]:
+        """All that can be bound, as it is declared."""
+        ...
+
+    def keymap_in(self, set_name: str) -> Mapping[str, str]:
+        """The keys that there would be with another set."""
+        ...
+
+    def judge(self, name: str, keys: str) -> tuple[str, str]:
+        """The keys as Textual spells them, and what is wrong with them."""
+        ...
+
+    def conflicts(self, name: str, keys: str) -> tuple[KeyConflict, ...]:
+        """What has one of these keys already."""
+        ...
+
+    def catch_keys(self, catch: Callable[[Key], None] | None) -> None:
+        """Every key goes there, and does nothing else; None ends that."""
+        ...
 
 
 class KeysScreen(PickScreen[None]):
@@ -58,7 +90,7 @@ class KeysScreen(PickScreen[None]):
     ]
     TITLE = "Keys"
 
-    def __init__(self, control: "KeyControl") -> None:
+    def __init__(self, control: ChangesKeys) -> None:
         super().__init__()
         self._control = control
         self._set = control.set_name
@@ -284,7 +316,7 @@ class KeysScreen(PickScreen[None]):
                 wished[path[1]] = value
         else:
             self._set = value or "default"
-        faults = self._control.use(wished, self._set).faults
+        faults = self._control.use(wished, self._set)
         self.look_for(self.query_one(Input).value)
         self._show_keys()
         if not said and value is not None:
@@ -306,7 +338,7 @@ class KeysScreen(PickScreen[None]):
         self.query_one(KeyRow).labels = labels
 
 
-def _keys_now(one: "BoundKeys", keymap: Mapping[str, str]) -> str:
+def _keys_now(one: BoundKeys, keymap: Mapping[str, str]) -> str:
     """With commas between them; "" for none."""
     keys = keymap.get(one.id, ",".join(sorted(one.keys)))
     return "" if keys == UNBOUND else keys

@@ -13,8 +13,9 @@ from oi_tui.app import commands
 from oi_tui.app.commands.registry import COMMANDS
 from oi_tui.app.engine.core.settings import ScreenSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Interrupt
+from oi_tui.app.screens.bound_keys import keys_in
 from oi_tui.app.screens.key_check import check_keys
-from oi_tui.app.screens.key_places import declared_keys, keys_in
+from oi_tui.app.screens.key_places import declared_keys
 from oi_tui.app.screens.key_sets import KEY_SETS, check_in_set, key_set
 from oi_tui.app.screens.palette_screen import PaletteScreen
 from oi_tui.app.terminal.alt_keys import tell_alt_keys
