@@ -11,7 +11,9 @@ from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
+from threading import Lock
 from types import ModuleType
+from typing import ClassVar
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, SLOW_ON_SCREEN, Hooks, Trouble, error_line
@@ -39,6 +41,9 @@ SLOW_LOADING = 1.0
 
 class LoadedPlugins:
     """What one process has loaded, and what was wrong."""
+
+    at: ClassVar[str] = ""
+    """What is being imported, or was last."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -80,6 +85,7 @@ class LoadedPlugins:
 
     def _import(self, name: str, label: str, load: Callable[[], object]) -> None:
         began = time.perf_counter()
+        LoadedPlugins.at = label
         try:
             self.plugins.append((label, call_within(LOADING, load)))
         except TookTooLong:
@@ -125,9 +131,23 @@ def engine_hooks() -> Hooks:
     return hooks
 
 
-@cache
+_loading = Lock()
+
+
 def screen_hooks() -> Hooks:
-    """The plugins of the screen's process, loaded when they are first wanted."""
+    """The plugins of the screen's process, loaded when they are first wanted. Where another thread loads them, it is
+    waited for, but not for ever: then it is as if there were none."""
+    if not _loading.acquire(timeout=LOADING):
+        return Hooks(SPECS["screen"])
+    try:
+        return load_screen_hooks()
+    finally:
+        _loading.release()
+
+
+@cache
+def load_screen_hooks() -> Hooks:
+    """The same, in this thread."""
     return LoadedPlugins("screen").load()
 
 

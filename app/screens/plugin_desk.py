@@ -4,7 +4,9 @@ They are imported in a thread, a while after the first frame, so that neither it
 """
 
 import asyncio
+from contextlib import suppress
 from itertools import islice
+from threading import Thread
 from typing import Any
 
 from textual.screen import Screen
@@ -18,10 +20,13 @@ from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.plugins_screen import PluginsScreen
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.viewer import TextContent, ViewerScreen
-from oi_tui.plugins.host import screen_hooks
+from oi_tui.plugins.host import LoadedPlugins, screen_hooks
 from oi_tui.plugins.screen_values import Insert, SessionView, SidePanel, SlashCommand, StatusItem
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.status import StatusBar
+
+LOADING = 15.0
+"""Seconds that the import of all of them may take."""
 
 LATER = 1.0
 """Seconds after all parts of the screen are there."""
@@ -62,7 +67,14 @@ class PluginDesk:
         screen.set_timer(LATER, lambda: screen.run_worker(self._load(), name="plugins"))
 
     async def _load(self) -> None:
-        hooks = self._hooks = await asyncio.to_thread(screen_hooks)
+        try:
+            async with asyncio.timeout(LOADING):
+                hooks = self._hooks = await _load_aside()
+        except TimeoutError:
+            self._tell(
+                Trouble(LoadedPlugins.at, "", "cannot be loaded", f"its import takes longer than {LOADING:.0f} s")
+            )
+            return
         for trouble in hooks.troubles:
             self._tell(trouble)
         hooks.on_trouble = self._tell
@@ -189,3 +201,17 @@ class PluginDesk:
             if isinstance(said, str) and said.strip():
                 told.append(one_line(said[: 10 * STATUS_CELLS])[:STATUS_CELLS])
         self._screen.query_one(StatusBar).items = tuple(told)
+
+
+def _load_aside() -> "asyncio.Future[Hooks]":
+    """The screen's plugins, imported in a thread that the end of the program does not wait for."""
+    loop = asyncio.get_running_loop()
+    loaded: asyncio.Future[Hooks] = loop.create_future()
+
+    def load() -> None:
+        hooks = screen_hooks()
+        with suppress(RuntimeError):  # the program has ended meanwhile
+            loop.call_soon_threadsafe(lambda: None if loaded.done() else loaded.set_result(hooks))
+
+    Thread(target=load, name="plugins", daemon=True).start()
+    return loaded

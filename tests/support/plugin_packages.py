@@ -11,7 +11,7 @@ import pytest
 
 from oi_tui.plugins.decisions_file import plugin_decisions
 from oi_tui.plugins.finding import find_plugin
-from oi_tui.plugins.host import screen_hooks
+from oi_tui.plugins.host import load_screen_hooks
 from oi_tui.widgets.timeline.outputs import registry
 
 
@@ -75,4 +75,4 @@ def plugin_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def _forget() -> None:
     registry.plugin_renderers.cache_clear()
-    screen_hooks.cache_clear()
+    load_screen_hooks.cache_clear()

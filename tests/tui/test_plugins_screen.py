@@ -132,3 +132,15 @@ async def test_x8_a_screen_uses_all_of_a_strangers_package(play: Play, packages:
     height = cell.layout(block, Canvas(80, Ink(load_palette())), BlockDisplay())
     assert "22" in " ".join(cell.row(number).text for number in range(height))
     assert "──" in " ".join(cell.row(number).text for number in range(height))
+
+
+async def test_x2_a_plugin_whose_import_hangs_holds_up_neither_keys_nor_the_end(
+    play: Play, packages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugin_desk, "LOADING", 0.3)
+    install(packages, "oi-tui-stuck", {"stuck": "import time\ntime.sleep(2)\n"}, {"screen": "stuck"})
+    enable("oi-tui-stuck")
+    async with play((120, 30)) as stage:
+        await stage.until(lambda: "The plugin oi-tui-stuck cannot be loaded" in stage.seen)
+        await stage.pilot.press("h", "i")
+        assert stage.prompt.text == "hi"

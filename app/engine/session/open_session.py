@@ -179,6 +179,7 @@ class OpenSession:
         self.session.emit(opened)
         for note in notes:
             self.session.notice("info", note)
+        self.session.plugins.tell_troubles()
         if obstacle := self._log.obstacle():
             title = f"No code can run here: what runs is written down before, and {obstacle}."
             self.session.notice("warning", title, "The conversation continues without it.")
