@@ -13,12 +13,12 @@ from oi_tui.app.engine.core.blocks import CallBlock
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.models.scripted import ScriptedAnswer, ScriptedCall
 from oi_tui.app.engine.transcript.event_log import fold_events
+from support.plugin_packages import enable, install
 from support.script import Script
 
 PLUGIN = """
 import asyncio, contextlib, threading
-from oi_tui.app.engine.hooks.specs import hookimpl
-from oi_tui.app.engine.tools.tool import Capabilities, Tool
+from oi_tui.plugins.api import Capabilities, Tool, hookimpl
 
 async def insist(arguments, output):
     output.print("begun\\\\n")
@@ -46,14 +46,14 @@ SOON = 60.0
 
 
 @pytest.fixture
-def plugins(tmp_path: Path) -> Path:
-    """A folder with a plugin, as pip installs one."""
+def plugins(tmp_path: Path, clean_env: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a plugin, as pip installs one, which the person enabled."""
+    for name in (name for name in clean_env if name.startswith("XDG_")):
+        monkeypatch.setenv(name, clean_env[name])
     folder = tmp_path / "plugins"
-    about = folder / "insisting-1.dist-info"
-    about.mkdir(parents=True)
-    (folder / "insisting.py").write_text(PLUGIN.replace("\\\\n", "\\n"))
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: insisting\nVersion: 1\n")
-    (about / "entry_points.txt").write_text("[oi_tui]\ninsisting = insisting\n")
+    monkeypatch.syspath_prepend(folder)
+    install(folder, "insisting", {"insisting": PLUGIN.replace("\\\\n", "\\n")}, {"engine": "insisting"})
+    enable("insisting")
     return folder
 
 
