@@ -30,6 +30,9 @@ PAUSE_AFTER_KEYS = 1.0
 _PLACE = 28
 """Cells of the column of places."""
 
+_KEYS = 24
+"""Cells of the column of keys, where there is room."""
+
 
 class _Binding(NamedTuple):
     """One row of the list."""
@@ -347,6 +350,7 @@ def _keys_now(one: BoundKeys, keymap: Mapping[str, str]) -> str:
 def _line(row: _Binding, width: int) -> Content:
     """What it does, where, and its keys at the right edge."""
     keys = ", ".join(row.keys.split(","))
+    keys = " " * (min(_KEYS, width // 4) - cell_len(keys)) + keys
     room = max(10, width - cell_len(keys) - 2)
     place = min(_PLACE, room // 3)
     style = "bold $accent" if row.is_own else "$accent"
