@@ -350,8 +350,7 @@ class FakeModels:
     """A source of models that always gives the same fake, or fails."""
 
     def __init__(self, model: FakeModel, *, fails: OiTuiError | None = None) -> None:
-        self.model = model
-        self.fails = fails
+        self.model, self.fails = model, fails
         self.opened: list[tuple[str, str | None, str | None]] = []
         self.kept, self.closed, self.fallback = list[tuple[str, str, str]](), False, tuple[str, ...]()
         self.find_aside, self.can_open = lambda: "fake/aside", lambda name: bool(name != "gone")
@@ -374,6 +373,9 @@ class FakeModels:
     async def keep_key(self, name: str, api_base: str, key: str) -> str:
         self.kept.append((name, api_base, key))
         return "in the keyring"
+
+    async def forget_key(self, whose: str) -> tuple[str, str]:
+        return f"The API key of {whose} is deleted.", ""
 
     def provider(self, name: str) -> str:
         return name.partition("/")[0] if "/" in name else "openai"

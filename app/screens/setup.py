@@ -16,15 +16,16 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, OptionList, ProgressBar
 
+from oi_tui.app.engine.core.model_request import provider_prefix
 from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOffer, ModelsFound
-from oi_tui.app.engine.core.verbs import AnyVerb, CancelFetch, FetchModel, UseModel
+from oi_tui.app.engine.core.verbs import AnyVerb, CancelFetch, FetchModel, ForgetKey, UseModel
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import progress_size
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
-SetupStage = Literal["choice", "consent", "download", "form", "key"]
+SetupStage = Literal["choice", "consent", "download", "form", "key", "forget"]
 
 _INTRO = "oi-tui runs code that a language model writes, on this machine, after you approve it."
 _SLOW, _FAST = 2_000_000, 12_000_000
@@ -40,6 +41,7 @@ class SetupScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("enter", "take", "use", id="setup.take", priority=True),
         Hint("ctrl+s", "take(True)", "use, also for new sessions", id="setup.keep", short="default", priority=True),
+        Hint("ctrl+d", "forget", "delete its key", id="setup.forget", short="delete key", priority=True),
         Hint("y", "consent", "download and use", id="setup.download", short="download"),
         Hint("n", "consent(False)", "only until you quit", id="setup.once", short="until you quit"),
         Hint("escape", "step_back", "back", id="setup.back"),
@@ -59,6 +61,8 @@ class SetupScreen(Screen[None]):
         """The row that has the mark."""
         self._stage: SetupStage = "choice"
         self._offer: ModelOffer | None = None
+        self._forgotten = ""
+        """Whose key may be deleted, while that is asked."""
         self._wanted: UseModel | None = None
         """What the form came to, while it is asked whether its key is kept."""
 
@@ -145,10 +149,19 @@ class SetupScreen(Screen[None]):
             else:
                 self.focus_next("#setup-form Input")
 
+    def action_forget(self) -> None:
+        """Ask whether the key is deleted that the highlighted model is used with."""
+        if self._stage == "choice" and (whose := self._kept_for(self._at_cursor())):
+            self._forgotten = whose
+            self._enter("forget")
+
     def action_consent(self, yes: bool = True) -> None:
-        """The download may begin; the key may be kept, or not."""
+        """The download may begin; the key may be kept, or not, or be deleted."""
         if self._stage == "key":
             self._use_wanted(keep_key=yes)
+        elif yes and self._stage == "forget":
+            self._send(ForgetKey(whose=self._forgotten))
+            self._enter("choice")
         elif yes and self._stage == "consent" and self._offer is not None:
             self._enter("download")
             self._send(FetchModel(model_id=self._offer.id))
@@ -167,7 +180,7 @@ class SetupScreen(Screen[None]):
             case "key":
                 self._enter("form")
                 self.query_one("#setup-key", Input).focus()
-            case "consent" | "form":
+            case "consent" | "form" | "forget":
                 self._enter("choice")
 
     # -- inside -----------------------------------------------------------------------------------------------
@@ -251,6 +264,7 @@ class SetupScreen(Screen[None]):
         self._marked = highlighted
         if self._stage == "choice":
             self.query_one("#setup-text", Words).update(self._words("choice")[1])
+            self.query_one(KeyRow).labels = self._keys("choice")
 
     def _enter(self, stage: SetupStage) -> None:
         self._stage = stage
@@ -266,7 +280,7 @@ class SetupScreen(Screen[None]):
                 self.query_one("#setup-filter").focus()
             case "form":
                 self.query_one("#setup-name", Input).focus()
-            case "consent" | "download" | "key":
+            case "consent" | "download" | "key" | "forget":
                 self.set_focus(None)
 
     def _keys(self, stage: SetupStage) -> tuple[KeyLabel, ...]:
@@ -282,9 +296,20 @@ class SetupScreen(Screen[None]):
             words["enter"] = ("next, then use", "next")
         if stage == "key":
             words["y"] = ("keep it", "keep")
+        if stage == "forget":
+            words["y"] = ("delete it", "delete")
         take = ("enter", "ctrl+s") if self._model else ("enter",)
-        keys = {"choice": take, "form": take, "consent": ("y",), "key": ("y", "n"), "download": ()}[stage]
+        choice = (*take, "ctrl+d") if self._kept_for(self._at_cursor()) else take
+        asks = {"consent": ("y",), "key": ("y", "n"), "forget": ("y",), "download": ()}
+        keys = {"choice": choice, "form": take, **asks}[stage]
         return key_labels(self, *keys, "esc", words=words)
+
+    def _kept_for(self, offer: ModelOffer | None) -> str:
+        """Whose key is kept that this model is used with, "" if none is."""
+        if offer is None:
+            return ""
+        whose = (offer.api_base or "").rstrip("/") or provider_prefix(offer.id)
+        return whose if whose in dict(self._found.kept) else ""
 
     def _words(self, stage: SetupStage) -> tuple[str, str]:
         if stage == "choice":
@@ -298,6 +323,8 @@ class SetupScreen(Screen[None]):
             return "Which model?", "\n".join(safe_text(part) for part in parts if part)
         if stage == "key":
             return "Keep this API key?", _keeping_words(self._found.key_file)
+        if stage == "forget":
+            return self._forgetting_words()
         if stage == "form" or self._offer is None:
             return safe_text(self._offer.title) if self._offer is not None else "Another provider", ""
         offer = self._offer
@@ -307,6 +334,16 @@ class SetupScreen(Screen[None]):
         facts.append(f"Download: {progress_size(offer.download_bytes)}, about {_time(offer.download_bytes)}.")
         facts.append("The model stays on this machine, and so does what you say to it.")
         return "Download this model?", "\n".join(part for part in facts if part)
+
+    def _forgetting_words(self) -> tuple[str, str]:
+        """Whose key it is, where it is, and what happens without it."""
+        whose, found = self._forgotten, self._found
+        file = (whose, "file") in found.kept
+        lines = [f"It is kept in {safe_text(found.key_file)}." if file else "It is kept in your keyring."]
+        if any(one.current and self._kept_for(one) == whose for one in found.offers):
+            lines.append(f"{safe_text(self._model)} has it in memory until you choose another model or quit.")
+        lines.append("To use models of it later, type the key again.")
+        return f"Delete the API key of {safe_text(whose)}?", "\n".join(lines)
 
     def _progress(self, reply: FetchProgressed) -> None:
         if self._stage != "download":
@@ -324,7 +361,7 @@ def _keeping_words(file: str) -> str:
     return (
         f"Kept: in your keyring; where there is none, in {safe_text(file)}, readable by you only.\n"
         "Not kept: in memory, until you quit. Either way code and other models never see it.\n"
-        "oi-tui auth list shows the keys you kept, oi-tui auth rm deletes one."
+        "oi-tui auth list shows the keys you kept; ctrl+d in /model deletes one."
     )
 
 

@@ -61,10 +61,10 @@ def auth_rm(provider: str) -> None:
         raise SettingsError(
             f"No API key of {tell_key_owner(name)} is kept.", hint="`oi-tui auth list` shows which keys there are."
         )
-    remark = asyncio.run(keys.store.forget(name))
-    echo(safe_text(remark or f"The API key of {tell_key_owner(name)} is deleted."))
-    if variable := _variable(keys, name):
-        echo(f"{variable} is still set in the environment.", err=True)
+    done, left = asyncio.run(keys.forget(name.partition(":")[2]))
+    echo(safe_text(done))
+    if left:
+        echo(left, err=True)
 
 
 def _credential(whose: str) -> str:

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import ModelSection
-from oi_tui.app.engine.core.verbs import Open, UseModel
+from oi_tui.app.engine.core.verbs import ForgetKey, Open, UseModel
 from oi_tui.app.engine.files.credentials import CredentialStore
 from oi_tui.app.engine.files.keyring import Keyring
 from oi_tui.app.engine.local.weights import Weights
@@ -165,3 +165,33 @@ async def test_m1_a_key_that_was_typed_is_used_again_in_the_session_and_kept_if_
     assert RecentModel(name="anthropic/a", key=KEPT) in RecentModels(store).all()
     store.close()
     assert KEY not in str(front.transcript.blocks)
+
+
+async def test_m1_a_kept_key_that_is_deleted_is_used_for_no_model_that_is_opened_later(tmp_path: Path) -> None:
+    models = FakeModels(FakeModel("One."))
+    async with engine(tmp_path, models.model, models=models, name="") as front:
+        await front.client.send(Open())
+        await front.client.send(UseModel(name="anthropic/a", api_base="", api_key=KEY, keep_key=True))
+        await front.until(lambda _: "kept in the keyring" in str(front.transcript.blocks))
+        await front.client.send(ForgetKey(whose="anthropic"))
+        await front.until(lambda _: "The API key of anthropic is deleted." in str(front.transcript.blocks))
+        await front.client.send(UseModel(name="anthropic/b"))
+        await front.until(lambda _: front.transcript.model == "anthropic/b")
+    assert models.opened[-1] == ("anthropic/b", None, None)
+
+
+async def test_m1_what_is_kept_can_be_deleted_by_its_name_or_address(tmp_path: Path) -> None:
+    keys = keys_in(tmp_path)
+    await keys.keep("openai", "", KEY)
+    await keys.keep("openai", "https://gateway.test/v1", OTHER)
+    models = Models(ModelSection(), environ={}, weights=Weights(tmp_path), keys=keys)
+    found = await models.find_models()
+    assert found.kept == (("openai", "file"), ("https://gateway.test/v1", "file"))
+    for whose, _ in found.kept:
+        assert (await models.forget_key(whose))[0].endswith("is deleted.")
+    assert keys.places() == {}
+    assert (await models.forget_key("openai"))[0] == "No API key of OpenAI is kept."
+    set_too = keys_in(tmp_path, OPENAI_API_KEY="of-the-variable")
+    await set_too.keep("openai", "", KEY)
+    assert (await set_too.forget("openai"))[1] == "OPENAI_API_KEY is still set in the environment."
+    await models.close()

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
@@ -48,6 +49,7 @@ from oi_tui.app.engine.core.verbs import (
     CancelFetch,
     FetchModel,
     FindModels,
+    ForgetKey,
     Interrupt,
     Open,
     Submit,
@@ -647,6 +649,33 @@ async def test_m1_a_provider_without_a_key_asks_for_it_and_keeps_it_after_a_yes(
         await stage.pilot.press("y")
         used = UseModel(name="anthropic/claude", api_base="", api_key="topsecret", keep_key=True)
         assert (await stage.engine.heard(2))[-1] == used
+
+
+async def test_m1_a_kept_key_is_deleted_from_the_list_of_models_after_a_yes(play: Play) -> None:
+    wide, marked = (100, 30), "anthropic/claude"
+    used = ModelOffer(id=marked, kind="key", title="Claude", api_base="", current=True)
+    theirs = ModelOffer(id="openai/m", kind="server", title="m", api_base="https://host.test/v1/")
+    kept: tuple[tuple[str, Literal["keyring", "file"]], ...]
+    kept = ("anthropic", "file"), ("https://host.test/v1", "keyring")
+    async with play(wide, model=marked) as stage:
+        stage.engine.reply(ModelsFound(offers=(used, theirs, SERVER), kept=kept, key_file="~/keys.toml"))
+        await stage.screen(SetupScreen)
+        await stage.settle()
+        assert "ctrl+d" in stage.seen
+        await stage.pilot.press("ctrl+d")
+        for said in ("Delete the API key of anthropic?", "kept in ~/keys.toml", "has it in memory until you choose"):
+            assert said in stage.seen, said
+        await stage.pilot.press("enter", "escape", "down", "ctrl+d")
+        assert "Delete the API key of https://host.test/v1?" in stage.seen
+        assert "in your keyring" in stage.seen
+        assert "has it in memory" not in stage.seen
+        await stage.pilot.press("escape", "down", "ctrl+d", "y")
+        assert (stage.engine.asked, "ctrl+d" in stage.seen) == ([], False)
+        await stage.pilot.press("backspace", "home", "ctrl+d", "y")
+        assert await stage.engine.heard(1) == [ForgetKey(whose="anthropic")]
+        stage.engine.reply(ModelsFound(offers=(used, theirs), kept=kept[1:]))
+        await stage.settle()
+        assert "ctrl+d" not in stage.seen
 
 
 async def test_the_status_line_drops_its_least_important_parts_first(play: Play) -> None:

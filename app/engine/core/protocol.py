@@ -138,6 +138,8 @@ class ModelsFound(SessionReply, frozen=True, kw_only=True, tag=True):
     """Servers are still being asked what they have; the answer comes again."""
     key_file: str = ""
     """Where a key is kept if that is wanted and there is no keyring."""
+    kept: tuple[tuple[str, Literal["keyring", "file"]], ...] = ()
+    """Whose keys are kept and can be deleted, by the name of the provider or the address of the server, and where."""
 
 
 class KernelsFound(SessionReply, frozen=True, kw_only=True, tag=True):
@@ -220,8 +222,7 @@ class FrameSeen(SessionReply, frozen=True, kw_only=True, tag=True):
 
 
 class SessionsFound(Value, frozen=True, kw_only=True, tag=True):
-    """Answer to `FindSessions`: records without a query, hits with one (best first, at most one for each kind and
-    session)."""
+    """Answer to `FindSessions`: records without a query, hits with one, best first, one for each kind and session."""
 
     query: str = ""
     archived: bool = False
@@ -243,8 +244,7 @@ class SessionSeen(Value, frozen=True, kw_only=True, tag=True):
 
 
 class SessionEdited(Value, frozen=True, kw_only=True, tag=True):
-    """Answer to `EditSession`: the session's current state. Also sent on its own when the model has given the session a
-    title."""
+    """Answer to `EditSession`: the session's current state. Also sent when the model has given the session a title."""
 
     session: SessionRecord
 

@@ -25,24 +25,21 @@ class Open(Verb, frozen=True, kw_only=True, tag=True):
 
 
 class Leave(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """End one session: interrupt what runs, write everything down, end its kernels. Other sessions continue. Answered
-    with `SessionGone`, after everything else about the session: what its runs left behind, for instance."""
+    """End one session, with its runs and kernels; answered with `SessionGone`, after everything else about it."""
 
 
 Place = Literal["before", "after"]
 
 
 class Fork(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """A new session with everything before or up to this block, opened as with `Open`. The kernels stay the same:
-    later code has changed their state, and a notice says so."""
+    """A new session with everything before or up to this block, opened as with `Open`, on the same kernels."""
 
     block_id: str
     place: Place = "after"
 
 
 class Rebuild(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Run these code blocks again in this order, up to the first error: in fresh kernels, with their outputs compared,
-    or (`here`) in the kernels that live, each as a block of its own."""
+    """Run these blocks again up to the first error: in fresh kernels, outputs compared, or (`here`) as new blocks."""
 
     block_ids: tuple[str, ...]
     here: bool = False
@@ -117,10 +114,9 @@ class Restart(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Retry(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Continue the last turn without a new prompt."""
+    """Continue the last turn without a new prompt; with `now` only end a model's wait for its next attempt."""
 
     now: bool = False
-    """Only end the wait of a model for its next attempt, if there is one."""
 
 
 class Clear(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -138,10 +134,9 @@ class SetComplete(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Compact(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Have all but the last turn summarised for the model; the session keeps all of it."""
+    """Have all but the last turn summarised for the model; `focus` says what matters. The session keeps all of it."""
 
     focus: str = ""
-    """What matters, in the person's words."""
 
 
 class Settle(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -197,8 +192,7 @@ class UseKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class InstallKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Install ipykernel in this environment, and run Python code there from then on. The person said yes to the
-    `command`: if another one would run, none does."""
+    """Install ipykernel by the `command` that the person said yes to (no other runs), and run Python code there."""
 
     name: str
     command: str
@@ -234,8 +228,7 @@ class SetBudget(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class UseInstructions(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Other instructions of the person's own, for this session and from the next step on; None those of the settings.
-    A template that is wrong changes nothing, and is answered with `Failed`."""
+    """Other instructions of the person's own from the next step on; None: those of the settings. `Failed` if wrong."""
 
     text: str | None = None
 
@@ -256,6 +249,12 @@ class FetchModel(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Download the embedded model of this id (the person said yes), start it, and use it."""
 
     model_id: str
+
+
+class ForgetKey(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Delete a key of `ModelsFound.kept` (the person said yes); answered with a notice and `ModelsFound`."""
+
+    whose: str
 
 
 class CancelFetch(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -368,6 +367,7 @@ WorkVerb = (
     | FindModels
     | FetchModel
     | CancelFetch
+    | ForgetKey
     | AnyLookVerb
     | Withdraw
     | SaveRemote

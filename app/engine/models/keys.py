@@ -56,6 +56,15 @@ class ModelKeys:
         self.store.keep_in_file(name, key)
         return f"in {self.store.path}, readable by you only"
 
+    async def forget(self, whose: str) -> tuple[str, str]:
+        """Delete the key of this provider or address; what was done, and what is left of it, as sentences."""
+        name = credential_of(whose)
+        if name not in self.store.places():
+            return f"No API key of {tell_key_owner(name)} is kept.", ""
+        done = await self.store.forget(name) or f"The API key of {tell_key_owner(name)} is deleted."
+        variable = self.variable(whose) if name.startswith(_PROVIDER) else ""
+        return done, f"{variable} is still set in the environment." if variable else ""
+
     def _name(self, provider: str, api_base: str) -> str:
         """The name of the stored key; "" if the environment points to a server whose key we do not store."""
         hosted = find_hosted(provider)

@@ -213,6 +213,12 @@ class Models:
             return "in memory only"
         return await self._keys.keep(provider_of(name), api_base, key)
 
+    async def forget_key(self, whose: str) -> tuple[str, str]:
+        """Delete what is kept for this provider or address; what was done, and what is left of it, as sentences."""
+        if self._keys is None:
+            return "No keys are kept here.", ""
+        return await self._keys.forget(whose)
+
     def _key_file(self) -> str:
         return "" if self._keys is None else str(self._keys.store.path).replace(str(Path.home()), "~", 1)
 
@@ -260,7 +266,9 @@ class Models:
         own = (ModelOffer(id=name, kind="server", title=name, detail="plugin", api_base="") for name in self._own)
         offers = sorted((*found, *local, *own), key=lambda offer: offer.wants_key)
         why = inventory.explain_choice(self._machine, obstacle=problem)
-        return ModelsFound(offers=tuple(offers), why=f"{why}{remark}", key_file=self._key_file())
+        return ModelsFound(
+            offers=tuple(offers), why=f"{why}{remark}", key_file=self._key_file(), kept=tuple(kept.items())
+        )
 
     async def fetch(self, model_id: str, progress: Callable[[FetchProgressed], None]) -> str:
         """Download the embedded model of this id; returns its name."""

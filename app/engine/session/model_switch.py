@@ -19,6 +19,7 @@ from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.session.attachments import pages_in_words
 from oi_tui.app.engine.session.fallback_model import FallbackModel
+from oi_tui.app.engine.session.kept_keys import KeepsKeys, KeptKeys
 from oi_tui.app.engine.session.recent_models import (
     TYPED,
     DefaultModels,
@@ -40,7 +41,7 @@ ModelNames = Callable[[], Collection[str]]
 _log = logging.getLogger(__name__)
 
 
-class ModelSource(Protocol):
+class ModelSource(KeepsKeys, Protocol):
     """Where models come from: names to models, the choices, downloads."""
 
     def is_embedded(self, name: str) -> bool:
@@ -71,10 +72,6 @@ class ModelSource(Protocol):
 
     def can_open(self, name: str) -> bool:
         """Whether a name remembered from another day can still be opened (its weights are here)."""
-        ...
-
-    async def keep_key(self, name: str, api_base: str, key: str) -> str:
-        """Keep the key of this model's provider or server for another day; where it is now, in words."""
         ...
 
     def provider(self, name: str) -> str:
@@ -201,7 +198,7 @@ class ModelSwitch:
         self._opening: asyncio.Task[str] | None = None
         self._fetching: asyncio.Task[None] | None = None
         self._finding: asyncio.Task[None] | None = None
-        self._keeping: asyncio.Task[None] | None = None
+        self._keys = KeptKeys(session, models, servers.keys)
         self._server_check = ServerCheck(session)
         self._aside: Model | None = None
         if servers.asked.aside:
@@ -214,7 +211,7 @@ class ModelSwitch:
 
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Running tasks, for whoever closes the session."""
-        tasks = (self._opening, self._fetching, self._finding, self._keeping, self._server_check.task)
+        tasks = (self._opening, self._fetching, self._finding, self._server_check.task, *self._keys.tasks)
         return [task for task in tasks if task is not None]
 
     async def wait_until_open(self) -> None:
@@ -245,7 +242,7 @@ class ModelSwitch:
         self._session.choices.expect_model(verb.name, verb.api_base or "")
         self._opening = asyncio.create_task(self._open(verb, remember=remember))
         if verb.keep_key and verb.api_key:
-            self._keeping = asyncio.create_task(self._keep_key(verb.name, verb.api_base or "", verb.api_key))
+            self._keys.keep(verb.name, verb.api_base or "", verb.api_key)
         return self._opening
 
     def switch_to(self, name: str) -> None:
@@ -263,6 +260,17 @@ class ModelSwitch:
         if self._finding is None or self._finding.done():
             self._finding = asyncio.create_task(self._find())
 
+    def forget_key(self, whose: str) -> None:
+        """Delete the key that is kept for this provider or address, then tell anew what there is. A model that is open
+        keeps it in memory."""
+
+        def find_anew() -> None:
+            if self._finding is not None:
+                self._finding.cancel()
+            self._finding = asyncio.create_task(self._find())
+
+        self._keys.forget(whose, find_anew)
+
     async def fetch(self, model_id: str) -> None:
         """Begin a download, instead of one that may be under way."""
         await self.cancel_fetch()
@@ -273,15 +281,6 @@ class ModelSwitch:
         if self._fetching is not None and not self._fetching.done():
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
-
-    async def _keep_key(self, name: str, api_base: str, key: str) -> None:
-        """Beside opening the model: a keyring may take its time."""
-        try:
-            place = await self._models.keep_key(name, api_base, key)
-        except OiTuiError as error:
-            self._session.report(error)
-        else:
-            self._session.notice("info", f"The API key is kept {place}.", hint="To forget it: oi-tui auth rm.")
 
     async def _open(self, verb: UseModel, *, remember: bool) -> str:
         """Why it could not be opened, "" if it is in use now."""

@@ -31,6 +31,7 @@ from oi_tui.app.engine.core.verbs import (
     FindInstructions,
     FindKernels,
     FindModels,
+    ForgetKey,
     InstallKernel,
     Interrupt,
     Job,
@@ -265,6 +266,8 @@ class OpenSession:
                 self.kernel_switch.find(verb.server)
             case FindModels():
                 self.chooser.find()
+            case ForgetKey():
+                self.chooser.forget_key(verb.whose)
             case FetchModel():
                 await self.chooser.fetch(verb.model_id)
             case CancelFetch():

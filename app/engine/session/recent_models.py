@@ -102,6 +102,11 @@ class KeyRing(dict[str, str]):
             self[whose] = key
         return key
 
+    def forget_kept(self, whose: str) -> None:
+        """Forget the key of this provider or address if the credential store had it; one that was typed stays."""
+        for one in [one for one in self if one.rstrip("/") == whose and self._references.get(one) == KEPT]:
+            del self[one], self._references[one]
+
     def reference(self, whose: str) -> str:
         """Where the key for this server or provider is from, "" if there is none."""
         return self._references.get(whose, "")
