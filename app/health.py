@@ -171,6 +171,11 @@ async def check_kernel(setup: Configure, environ: Mapping[str, str]) -> HealthFi
     return HealthFinding("ok", found, seconds=time.monotonic() - begun)
 
 
+_CHOOSE = (
+    "Start oi-tui and choose one, or set it: `oi-tui config set model.name NAME`; `oi-tui models list` has the names."
+)
+
+
 async def check_model(setup: Configure, environ: Mapping[str, str], *, asks: bool = False) -> HealthFinding:
     """Whether the server of the model in the settings answers, without a request that costs something."""
 
@@ -178,7 +183,7 @@ async def check_model(setup: Configure, environ: Mapping[str, str], *, asks: boo
     if not section.name:
         section = msgspec.structs.replace(section, **await asyncio.to_thread(_remembered_model, setup))
     if not section.name:
-        return HealthFinding("warning", "none chosen yet", "Choose one on the first screen, or set model.name.")
+        return HealthFinding("warning", "none chosen yet", _CHOOSE)
     models = Models(section, environ=environ, keys=model_keys(environ))
     try:
         if is_scripted(section.name):

@@ -96,8 +96,12 @@ class SetupScreen(Screen[None]):
             case ModelsFound():
                 self._found = reply
                 self._show_offers()
+            case FetchProgressed() if self._stage == "download":
+                self.query_one(ProgressBar).update(total=reply.total_bytes or None, progress=reply.done_bytes)
+                words = f"{reply.stage} · {progress_size(reply.done_bytes)} of {progress_size(reply.total_bytes)}"
+                self.query_one("#setup-text", Words).update(words)
             case FetchProgressed():
-                self._progress(reply)
+                pass
             case FetchEnded(ready=True):
                 self.dismiss()
             case FetchEnded():
@@ -151,7 +155,7 @@ class SetupScreen(Screen[None]):
 
     def action_forget(self) -> None:
         """Ask whether the key is deleted that the highlighted model is used with."""
-        if self._stage == "choice" and (whose := self._kept_for(self._at_cursor())):
+        if self._stage == "choice" and (whose := _kept_for(self._at_cursor(), self._found)):
             self._forgotten = whose
             self._enter("forget")
 
@@ -299,17 +303,10 @@ class SetupScreen(Screen[None]):
         if stage == "forget":
             words["y"] = ("delete it", "delete")
         take = ("enter", "ctrl+s") if self._model else ("enter",)
-        choice = (*take, "ctrl+d") if self._kept_for(self._at_cursor()) else take
+        choice = (*take, "ctrl+d") if _kept_for(self._at_cursor(), self._found) else take
         asks = {"consent": ("y",), "key": ("y", "n"), "forget": ("y",), "download": ()}
         keys = {"choice": choice, "form": take, **asks}[stage]
         return key_labels(self, *keys, "esc", words=words)
-
-    def _kept_for(self, offer: ModelOffer | None) -> str:
-        """Whose key is kept that this model is used with, "" if none is."""
-        if offer is None:
-            return ""
-        whose = (offer.api_base or "").rstrip("/") or provider_prefix(offer.id)
-        return whose if whose in dict(self._found.kept) else ""
 
     def _words(self, stage: SetupStage) -> tuple[str, str]:
         if stage == "choice":
@@ -324,7 +321,7 @@ class SetupScreen(Screen[None]):
         if stage == "key":
             return "Keep this API key?", _keeping_words(self._found.key_file)
         if stage == "forget":
-            return self._forgetting_words()
+            return _forgetting_words(self._forgotten, self._found, self._model)
         if stage == "form" or self._offer is None:
             return safe_text(self._offer.title) if self._offer is not None else "Another provider", ""
         offer = self._offer
@@ -335,25 +332,26 @@ class SetupScreen(Screen[None]):
         facts.append("The model stays on this machine, and so does what you say to it.")
         return "Download this model?", "\n".join(part for part in facts if part)
 
-    def _forgetting_words(self) -> tuple[str, str]:
-        """Whose key it is, where it is, and what happens without it."""
-        whose, found = self._forgotten, self._found
-        file = (whose, "file") in found.kept
-        lines = [f"It is kept in {safe_text(found.key_file)}." if file else "It is kept in your keyring."]
-        if any(one.current and self._kept_for(one) == whose for one in found.offers):
-            lines.append(f"{safe_text(self._model)} has it in memory until you choose another model or quit.")
-        lines.append("To use models of it later, type the key again.")
-        return f"Delete the API key of {safe_text(whose)}?", "\n".join(lines)
-
-    def _progress(self, reply: FetchProgressed) -> None:
-        if self._stage != "download":
-            return
-        self.query_one(ProgressBar).update(total=reply.total_bytes or None, progress=reply.done_bytes)
-        words = f"{reply.stage} · {progress_size(reply.done_bytes)} of {progress_size(reply.total_bytes)}"
-        self.query_one("#setup-text", Words).update(words)
-
     def _complain(self, text: str) -> None:
         self.query_one("#setup-error", Words).update(text)
+
+
+def _kept_for(offer: ModelOffer | None, found: ModelsFound) -> str:
+    """Whose key is kept that this model is used with, "" if none is."""
+    if offer is None:
+        return ""
+    whose = (offer.api_base or "").rstrip("/") or provider_prefix(offer.id)
+    return whose if whose in dict(found.kept) else ""
+
+
+def _forgetting_words(whose: str, found: ModelsFound, model: str) -> tuple[str, str]:
+    """Whose key it is, where it is, and what happens without it."""
+    file = (whose, "file") in found.kept
+    lines = [f"It is kept in {safe_text(found.key_file)}." if file else "It is kept in your keyring."]
+    if any(one.current and _kept_for(one, found) == whose for one in found.offers):
+        lines.append(f"{safe_text(model)} has it in memory until you choose another model or quit.")
+    lines.append("To use models of it later, type the key again.")
+    return f"Delete the API key of {safe_text(whose)}?", "\n".join(lines)
 
 
 def _keeping_words(file: str) -> str:

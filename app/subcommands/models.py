@@ -53,6 +53,8 @@ def models_list(provider: str, as_json: bool) -> None:
             kept = f" Its list of {age_in_words(time.time() - found.fetched)} is shown." if found.fetched else ""
             title = f"The server {found.title}" if found.title.startswith("on port") else found.title
             echo(safe_text(f"✗ {title} {found.trouble}.{kept}"), err=True)
+    if provider and not any(found.models for found in lists):
+        raise click.exceptions.Exit(1)
     if not (lists or as_json):
         echo("No provider has a key, and no server answers.", err=True)
     if not (provider or as_json):
@@ -63,7 +65,7 @@ async def _fetch(provider: str) -> "list[ModelList]":
     """The lists of all servers, or of those that are meant."""
     from oi_tui.app.engine.files.paths import cache_dir, config_dir
     from oi_tui.app.engine.files.settings_file import load_layers
-    from oi_tui.app.engine.models.hosted import read_provider
+    from oi_tui.app.engine.models.hosted import read_provider, similar_providers
     from oi_tui.app.engine.models.keys import model_keys
     from oi_tui.app.engine.models.model_list import LISTS, ListCache, configured_places, fetch_lists, price_models
 
@@ -74,10 +76,9 @@ async def _fetch(provider: str) -> "list[ModelList]":
         meant = read_provider(provider) or provider
         places = [one for one in places if one.provider == meant or provider.casefold() in one.title.casefold()]
         if not places:
-            raise SettingsError(
-                f"There is no key of “{provider}”, and no server of that name.",
-                hint=f"To give one: oi-tui auth set {meant}",
-            )
+            close = [] if read_provider(provider) else similar_providers(provider)
+            hint = f"Did you mean {' or '.join(close)}?" if close else f"To give one: oi-tui auth set {meant}"
+            raise SettingsError(f"There is no key of “{provider}”, and no server of that name.", hint=hint)
     lists = await fetch_lists(places, keys, os.environ, cache=ListCache(cache_dir() / LISTS))
     return [price_models(found, section.prices) for found in lists]
 

@@ -206,7 +206,7 @@ async def test_m3_servers_on_other_ports_and_hosts_are_named_in_settings_or_envi
     )
     named = [(place.base, place.form) for place in places if not place.is_usual]
     assert named == [
-        ("https://api.openai.com/v1", "openai"),
+        ("http://gateway.test/v1", "openai"),
         ("http://own.test/v1", "openai"),
         ("http://gpu.test:9000/v1", "openai"),
         ("http://127.0.0.1:9999/v1", "openai"),
@@ -263,5 +263,28 @@ def test_m3_the_command_prints_a_table_or_json_and_says_who_did_not_answer(
     gone = CliRunner().invoke(models, ["list", "--json"])
     assert json.loads(gone.stdout)[0]["trouble"].startswith("cannot be reached: nothing listens there")
     assert "Its list of now is shown." in gone.stderr
+    slip = CliRunner().invoke(models, ["list", "--provider", "antropic"])
+    assert "Did you mean anthropic" in str(getattr(slip.exception, "hint", ""))
     unknown = CliRunner().invoke(models, ["list", "--provider", "mistral"])
     assert "oi-tui auth set mistral" in str(getattr(unknown.exception, "hint", ""))
+
+
+async def test_m3_a_provider_that_a_variable_leads_elsewhere_is_asked_there_and_gets_its_key_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    async with list_server(
+        lambda path: {"data": [{"id": "of-the-gateway"}]} if path == "/v1/models" else None
+    ) as there:
+        environ = {
+            "OPENAI_BASE_URL": f"{there.url}/v1/",
+            "OPENAI_API_KEY": "of-the-gateway",
+            "ANTHROPIC_BASE_URL": there.url,
+            "ANTHROPIC_API_KEY": "another",
+        }
+        keys = no_keys(tmp_path, **environ)
+        places = configured_places(ModelSection(), keys, environ)
+        assert not any("api.openai.com" in one.base or "api.anthropic.com" in one.base for one in places)
+        (asked,) = [one for one in places if one.base == f"{there.url}/v1"]
+        (found,) = await fetch_lists([asked], keys, environ)
+    assert (found.trouble, [found.full_name(one) for one in found.models]) == ("", ["openai/of-the-gateway"])
+    assert there.asked[0][1]["authorization"] == "Bearer of-the-gateway"

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
+import pytest
 
 from oi_tui.app.engine.agent.answer_stream import AnswerStream
 from oi_tui.app.engine.agent.conversation import Conversation
@@ -205,3 +206,12 @@ def test_L25_sealed_thoughts_are_kept_with_the_session_and_are_never_text() -> N
     for number, event in enumerate(kept):
         digest.take(number, 0.0, event)
     assert "c2VjcmV0" not in str(digest.take_texts())
+
+
+@pytest.mark.parametrize("piece", [{"type": {}, "index": 0}, {"type": [1], "index": 0, "id": {}}, {"index": []}, {}])
+def test_pieces_of_thoughts_of_any_shape_are_put_together_as_they_came(piece: dict[str, object]) -> None:
+    pieces = ThoughtPieces()
+    pieces.add([piece])
+    assert pieces.whole() == [piece]
+    pieces.add([{}] * 100_000)
+    assert pieces.whole() == []

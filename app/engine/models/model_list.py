@@ -24,7 +24,14 @@ from oi_tui.app.engine.models.hosted import HOSTED, ListForm, find_hosted
 from oi_tui.app.engine.models.keys import ModelKeys
 from oi_tui.app.engine.models.lean_facts import is_elsewhere, look_up_lean
 from oi_tui.app.engine.models.listed_models import ListedModel, fill_facts, read_models
-from oi_tui.app.engine.models.model_servers import PATHS, ModelPlace, find_servers, hosted_place, server_place
+from oi_tui.app.engine.models.model_servers import (
+    PATHS,
+    ModelPlace,
+    find_servers,
+    hosted_place,
+    place_of_provider,
+    server_place,
+)
 from oi_tui.app.engine.models.ollama_wire import SHOW_PATH, ModelCard
 from oi_tui.app.engine.models.price_table import find_rows
 from oi_tui.app.engine.models.providers import find_lean, provider_of
@@ -163,7 +170,8 @@ def configured_places(section: ModelSection, keys: ModelKeys, environ: Mapping[s
     """Providers that there is a key for, servers with a key, the server of the settings, and those that may run on
     this machine; each once. SettingsError where the file of keys cannot be read."""
     kept = keys.places()
-    hosted = [hosted_place(one) for one in HOSTED if one.name in kept or keys.variable(one.name)]
+    wanted = [one for one in HOSTED if one.name in kept or keys.variable(one.name)]
+    hosted = [place for one in wanted if (place := place_of_provider(one, environ)) is not None]
     with_key = [server_place("", address, "openai") for address in kept if "://" in address]
     own = []
     if section.api_base.strip():

@@ -73,6 +73,19 @@ def hosted_place(provider: HostedProvider) -> ModelPlace:
     return ModelPlace(title=provider.title, provider=provider.name, base=provider.base, form=provider.lists)
 
 
+def place_of_provider(provider: HostedProvider, environ: Mapping[str, str]) -> ModelPlace | None:
+    """Where its models are in this environment: at its own address, or where a variable leads (`OPENAI_BASE_URL`), to
+    which its key goes; None if nobody knows how to ask there."""
+    given = next((base for name in provider.base_variables if (base := environ.get(name, "").strip())), "")
+    if not given:
+        return hosted_place(provider)
+    spoken = next((one for one in CHAT_PROVIDERS if one.name == provider.name), None)
+    if spoken is None:
+        return None
+    base = tidy_base(spoken, given)
+    return replace(hosted_place(provider), title=f"{provider.title} {_where(base)}", base=base)
+
+
 def server_place(title: str, api_base: str, speaks: Literal["ollama", "openai"]) -> ModelPlace:
     """A server at this address."""
     return ModelPlace(

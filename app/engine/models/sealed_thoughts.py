@@ -20,6 +20,9 @@ MOST_BYTES = 1_000_000
 MOST_SENT = 4_000_000
 """Bytes of all thoughts in one request; the oldest are left out."""
 
+PIECE_BYTES = 50
+"""That count for each piece, be it empty."""
+
 _GROWING = ("text", "summary", "data")
 """Fields of a piece that continue those of the piece before it."""
 
@@ -95,7 +98,7 @@ class ThoughtPieces:
     def add(self, pieces: Iterable[Mapping[str, Any]]) -> None:
         """More of them. Nothing is kept of those that grow beyond what may go back."""
         for piece in pieces:
-            self._size += len(msgspec.json.encode(piece))
+            self._size += PIECE_BYTES + len(msgspec.json.encode(piece))
             if self._size > 2 * MOST_BYTES:
                 self._whole, self._texts = [], []
                 return
@@ -108,14 +111,15 @@ class ThoughtPieces:
 
     def _place(self, piece: Mapping[str, Any]) -> int:
         """Where it belongs: to the one of the same type and number, unless that has another id."""
-        key, new = (piece.get("type"), piece.get("index")), len(self._whole)
+        key, new = (str(piece.get("type")), piece.get("index")), len(self._whole)
         place = self._latest.get(key, new) if isinstance(key[1], int) else new
         if place < new and piece.get("id") and self._whole[place].get("id") not in (None, piece["id"]):
             place = new
         if place == new:
             self._whole.append({})
             self._texts.append({})
-            self._latest[key] = new
+            if isinstance(key[1], int):
+                self._latest[key] = new
         return place
 
     def whole(self) -> list[JsonObject]:
