@@ -108,6 +108,7 @@ def program() -> None:
     \b
     oi-tui                    the full-screen app
     oi-tui "PROMPT"           the same, with the prompt already sent
+    oi-tui --linear           plain lines and a prompt, for screen readers
     oi-tui run "TASK"         one task without a screen
     oi-tui help [TOPIC]       the guide
 
@@ -138,6 +139,7 @@ def program() -> None:
 )
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
 @click.option("--theme", type=words, metavar="NAME", help="Theme; `oi-tui theme` lists them.")
+@click.option("--linear", is_flag=True, help="Plain lines and a prompt, for screen readers and braille lines.")
 @click.option("--transcript", is_flag=True, help="Print the transcript as plain text at the end.")
 @common
 def app(
@@ -148,6 +150,7 @@ def app(
     elsewhere: Literal["new", "fork", "look"] | None,
     no_mouse: bool,
     theme: str | None,
+    linear: bool,
     transcript: bool,
 ) -> None:
     """The full-screen app; sends PROMPT at once."""
@@ -160,6 +163,7 @@ def app(
         mouse=not no_mouse,
         theme=theme,
         transcript=transcript,
+        linear=linear,
     )
 
 

@@ -24,6 +24,9 @@ from oi_tui.app.terminal.skeleton import SKELETON
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from oi_tui.app.engine.core.protocol import Detached
+    from oi_tui.app.frontend.client import Connect
+    from oi_tui.app.frontend.workplace import Workplace
     from oi_tui.app.resuming import Elsewhere, Opening
     from oi_tui.app.tui import OiTui
 
@@ -57,8 +60,12 @@ def open_app(
     mouse: bool = True,
     theme: str | None = None,
     transcript: bool = False,
+    linear: bool = False,
 ) -> None:
-    """The full-screen app until it is left; ends the program. SettingsError where it cannot be shown."""
+    """The full-screen app until it is left, or a `linear` session; ends the program. SettingsError where there is no
+    terminal for it."""
+    if linear or wants_lines(flags):
+        open_linear(flags, prompt=prompt, go_on=go_on, resume=resume, elsewhere=elsewhere)
     require_terminal()
     # The app's world: Textual and the widgets, nothing of the engine's libraries.
     from oi_tui.app.frontend.client import EngineClient, ProcessClient
@@ -98,12 +105,98 @@ def open_app(
     run_screen(tui, mouse=mouse, transcript=transcript)
 
 
-def require_terminal() -> None:
-    """SettingsError where no screen can be shown."""
+def wants_lines(flags: Flags) -> bool:
+    """Whether the session is a linear one although no flag says so: for a screen reader, as its environment or the
+    settings say, and in a terminal that can show nothing else."""
+    return bool(os.environ.get("ACCESSIBLE")) or is_dumb() or flags.settings().settings.screen.linear
+
+
+def is_dumb() -> bool:
+    """Whether the terminal only takes lines."""
+    return os.environ.get("TERM", "dumb") in ("dumb", "unknown")
+
+
+def open_linear(
+    flags: Flags, *, prompt: str, go_on: bool, resume: str | None, elsewhere: "Elsewhere | None"
+) -> "NoReturn":
+    """A session in plain lines until it is left; ends the program."""
+    SKELETON.clear()
+    require_tty()
+    import asyncio
+
+    # Nothing of Textual.
+    from oi_tui.app.linear.block_words import farewell
+    from oi_tui.app.linear.conversation import Conversation
+
+    place = flags.workplace()
+    require_kernel(flags.kernel or "", flags.python or "", place.folder)
+    opening = None
+    if go_on or resume is not None:
+        from oi_tui.app.resuming import find_opening
+
+        opening = find_opening(resume, str(place.folder), elsewhere)
+    settings, folder = place.settings, place.folder
+    connect, outlives = _engine_of(opening, place)
+    if opening is not None and opening.live is not None:
+        settings, folder = opening.live.settings, Path(opening.live.cwd)
+    runs_elsewhere = opening is not None and (opening.live is not None or opening.past is not None)
+    talk = Conversation(
+        connect,
+        settings,
+        folder,
+        place=None if runs_elsewhere else place,
+        prompt=prompt,
+        session_id=opening.session_id if opening is not None else None,
+        outlives=outlives,
+        look_only=opening is not None and opening.past is not None,
+    )
+    for remark in place.settings_remarks:
+        talk.desk.say(remark)
+    code = asyncio.run(talk.run())
+    session = talk.desk.transcript
+    if talk.detached is not None:
+        tell_detached(talk.detached, session.session_id)
+    else:
+        if session.blocks:
+            echo(farewell(session.session_id), err=True)
+        tell_left_alive(session.session_id)
+    sys.exit(code)
+
+
+def _engine_of(opening: "Opening | None", place: "Workplace") -> "tuple[Connect, bool]":
+    """How to get at the engine of a session, and whether it outlives this front end."""
+    from oi_tui.app.frontend.attaching import AttachedClient
+    from oi_tui.app.frontend.client import EngineClient, ProcessClient
+    from oi_tui.app.frontend.past_client import PastClient
+
+    live = opening.live if opening is not None else None
+    outlives = survives_hangup((live.settings if live is not None else place.settings).detach, os.environ)
+
+    async def connect() -> EngineClient:
+        if opening is not None and live is not None:
+            return await AttachedClient.attach(live, take_over=opening.take_over, outlives=outlives)
+        if opening is not None and opening.past is not None:
+            return PastClient(opening.session_id or "", opening.past)
+        from oi_tui.app.engine.files.program_log import log_file
+        from oi_tui.app.privacy import close_to_others
+
+        close_to_others()  # code that runs without a sandbox could read our keys from our environment
+        return await ProcessClient.start(msgspec.structs.replace(place.setup, outlives=outlives), log=log_file())
+
+    return connect, outlives
+
+
+def require_tty() -> None:
+    """SettingsError without a terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise SettingsError("The app needs a terminal.", hint='Without one: oi-tui run "TASK".')
-    if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
-        raise SettingsError("This terminal cannot show the app (TERM=dumb).", hint='Use: oi-tui run "TASK".')
+
+
+def require_terminal() -> None:
+    """SettingsError where no screen can be shown."""
+    require_tty()
+    if is_dumb():
+        raise SettingsError("This terminal cannot show the app (TERM=dumb).", hint="Use: oi-tui --linear.")
     # Whatever is called so has had 256 colours for twenty years, and says so nowhere; it is what containers say.
     if os.environ.get("TERM") == "xterm" and not os.environ.get("COLORTERM"):
         os.environ.setdefault("TEXTUAL_COLOR_SYSTEM", "256")
@@ -140,15 +233,20 @@ def run_screen(tui: "OiTui", *, mouse: bool, transcript: bool = False) -> "NoRet
 
         echo(plain_transcript(session.blocks), nl=False)
     if (left := tui.chat.leaving.detached) is not None:
-        said = "Detached: another terminal took over."
-        if not left.taken_over:
-            said = f"Detached: the session continues. After {hours(left.idle_limit)} without work it is saved and ends."
-        echo(f"{said}\nReconnect with: oi-tui attach {session.session_id}", err=True)
+        tell_detached(left, session.session_id)
     else:
         if session.blocks:
             echo(f"Resume with: oi-tui --resume {session.session_id}", err=True)
         tell_left_alive(session.session_id)
     sys.exit(tui.return_code or 0)
+
+
+def tell_detached(left: "Detached", session_id: str) -> None:
+    """At the end of the program: the engine keeps running without it."""
+    said = "Detached: another terminal took over."
+    if not left.taken_over:
+        said = f"Detached: the session continues. After {hours(left.idle_limit)} without work it is saved and ends."
+    echo(f"{said}\nReconnect with: oi-tui attach {session_id}", err=True)
 
 
 def hours(seconds: float) -> str:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 WITHOUT_SCREEN = frozenset(
     {
         *("attach", "audit", "auth", "commands", "config", "doctor", "engine", "help", "kernels", "logs", "models"),
-        *("plugins", "profile", "replay", "run", "sessions", "theme", "trust", "usage", "-h", "--help", "--version"),
+        *("plugins", "profile", "replay", "run", "sessions", "theme", "trust", "usage"),
+        *("-h", "--help", "--linear", "--version"),
     }
 )
 """Words of a command line that opens no screen."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 
-LETTERS = "SUTKLRVMPCX"
+LETTERS = "SUTKLRVMPCXA"
 ROW = re.compile(r"^\| ([A-Z])(\d+) \| (.+?) \|(.*)\|$", re.MULTILINE)
 TEST = re.compile(rf"^\s*(?:async )?def test_((?:[{LETTERS}]\d+_)+)", re.MULTILINE | re.IGNORECASE)
 

@@ -8,11 +8,14 @@ why. Ours are JSON: a reader of TOML takes milliseconds of the first frame. All 
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-from textual.theme import Theme
 
 from oi_tui.themes.palette import Palette
+
+if TYPE_CHECKING:
+    from textual.theme import Theme
 
 DEFAULT_THEME = "harbour"
 DEFAULT_LIGHT = "harbour-light"
@@ -108,8 +111,10 @@ def _suffix(folder: Path) -> str:
     return ".json" if folder == BUILT_IN else ".toml"
 
 
-def textual_theme(palette: Palette) -> Theme:
+def textual_theme(palette: Palette) -> "Theme":
     """The same colours for style sheets: `$primary`, `$surface`, and by their own names `$dim`, `$faint` ..."""
+    from textual.theme import Theme  # front ends without a screen only ask which themes there are
+
     surfaces, inks = palette.surfaces, palette.inks
     named = msgspec.to_builtins(surfaces) | msgspec.to_builtins(inks)
     return Theme(

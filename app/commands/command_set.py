@@ -5,8 +5,10 @@ the beginning of a name means.
 import re
 from collections.abc import Callable, Iterable
 
-from oi_tui.app.commands.registry import COMMANDS, Command
+from oi_tui.app.commands.registry import COMMANDS, Command, WrongArgument
 from oi_tui.app.commands.typed import SlashLine, is_there
+from oi_tui.app.engine.core.verbs import AnyVerb
+from oi_tui.app.engine.text.safe import safe_text
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -26,6 +28,15 @@ def _row_called(name: str, rows: Iterable[Command]) -> Command | None:
     exact = [row for row in rows if row.slash == name]
     begun = exact or [row for row in rows if name and row.slash.startswith(name)]
     return begun[0] if len(begun) == 1 else None
+
+
+def verb_of(row: Command, argument: str) -> AnyVerb | None:
+    """What to send to the engine, None for what a front end does itself; WrongArgument if that makes no sense."""
+    choices = {} if row.origin else row.choices()
+    first = argument.split(" ", 1)[0]
+    if choices and first not in choices:
+        raise WrongArgument(f"No {row.slash} “{safe_text(first)}”. Choose one of: {', '.join(choices)}.")
+    return None if row.verb is None else row.verb(argument)
 
 
 def check_new_name(name: str) -> None:

@@ -3,9 +3,7 @@ A row has either an `action` of the screen or the app, or a `verb` that is sent 
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple, get_args
-
-from textual.binding import Binding, BindingType
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.session_records import ExportFormat
@@ -31,6 +29,9 @@ from oi_tui.app.engine.core.verbs import (
     UseModel,
 )
 from oi_tui.themes.loader import AUTO, theme_names
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
 
 _MONEY = re.compile(r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})")
 _TOKENS = re.compile(r"(\d{1,12}) ?(k)? ?tokens?")
@@ -363,8 +364,10 @@ _FIRST = frozenset({"quit", "stop", "suspend", "palette"})
 """Commands whose keys no widget may take for itself: Ctrl+Z would be the editor's undo, and a question takes all."""
 
 
-def bindings(*, of_the_app: bool) -> list[BindingType]:
+def bindings(*, of_the_app: bool) -> "list[BindingType]":
     """Textual's bindings of the rows; those without a key can get one."""
+    from textual.binding import Binding  # front ends without a screen have these commands too
+
     rows = [row for row in COMMANDS if (row.id in OF_THE_APP) == of_the_app]
     acts = [row.action if row.key else f"app.palette('{row.id}', True)" for row in rows]
     made = zip(rows, acts, strict=True)

@@ -5,14 +5,13 @@ from typing import Protocol
 
 from textual.screen import Screen
 
-from oi_tui.app.commands.command_set import CommandSet
+from oi_tui.app.commands.command_set import CommandSet, verb_of
 from oi_tui.app.commands.macros import macro_rows, why_not_a_step
 from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.own_commands import OwnCommands
-from oi_tui.app.commands.registry import Command, Situation, WrongArgument
+from oi_tui.app.commands.registry import Situation, WrongArgument
 from oi_tui.app.commands.typed import SlashLine, interpret
 from oi_tui.app.engine.core.verbs import (
-    AnyVerb,
     FindInstructions,
     FindKernels,
     FindModels,
@@ -142,7 +141,7 @@ class CommandDesk:
                 area.accept()  # who leaves the list finds it with ↑, and nothing that is typed next is added to it
             await self._screen.run_action(row.picker or f"app.palette({row.id!r})")
             return False
-        verb, line = _verb_of(row, typed.argument), f"/{row.slash} {typed.argument}".rstrip()
+        verb, line = verb_of(row, typed.argument), f"/{row.slash} {typed.argument}".rstrip()
         if isinstance(verb, Submit) and played:
             self._send_played(verb)
             return True
@@ -174,12 +173,3 @@ class CommandDesk:
 
     def _selection(self) -> str:
         return self._screen.get_selected_text() or self._desk.area.selected_text
-
-
-def _verb_of(row: Command, argument: str) -> AnyVerb | None:
-    """What to send to the engine, None for what the screen does itself; WrongArgument if that makes no sense."""
-    choices = {} if row.origin else row.choices()
-    first = argument.split(" ", 1)[0]
-    if choices and first not in choices:
-        raise WrongArgument(f"No {row.slash} “{safe_text(first)}”. Choose one of: {', '.join(choices)}.")
-    return None if row.verb is None else row.verb(argument)

@@ -24,16 +24,9 @@ from textual.widgets import OptionList
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.trust.folder_check import FolderCheck, check_folder
+from oi_tui.app.frontend.folder_offers import Offer, folder_offers, folder_title
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
-from oi_tui.app.screens.folder_words import (
-    Offer,
-    findings,
-    folder_offers,
-    folder_title,
-    introduction,
-    offer_line,
-    sandbox_trial,
-)
+from oi_tui.app.screens.folder_words import findings, introduction, offer_line, sandbox_trial
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words
@@ -147,7 +140,7 @@ class FolderScreen(Screen[FolderChoice | None]):
 
     def _show(self) -> None:
         found = self._found
-        self.query_one("#folder-trial", Words).update(sandbox_trial(self._place, found))
+        self.query_one("#folder-trial", Words).update(sandbox_trial(found))
         self.query_one("#folder-findings", Words).update(findings(found.brought if found is not None else None))
         choices, before = self.query_one(Choices), self._offers
         self._offers = folder_offers(self._place, found, again=self._again)

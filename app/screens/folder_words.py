@@ -1,17 +1,10 @@
-"""The texts of the screen about a folder, as values: what code could do there, the findings, and the choices."""
-
-from pathlib import Path
-from typing import NamedTuple
+"""The texts of the screen about a folder with their colours: what code could do there, the findings, the choices."""
 
 from textual.content import Content
 
-from oi_tui.app.engine.core.modes import stricter_sandbox
-from oi_tui.app.engine.core.settings import SandboxSection
-from oi_tui.app.engine.text.safe import visible_text
-from oi_tui.app.engine.trust.command_files import commands_in_words
 from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent
-from oi_tui.app.engine.trust.instruction_files import files_in_words
-from oi_tui.app.frontend.workplace import LOCK, FolderChoice, Workplace
+from oi_tui.app.frontend.folder_offers import FolderLine, Offer, finding_lines, introduction_lines, trial_lines
+from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.widgets.lettering import lettering
 
 LABEL = 20
@@ -20,157 +13,36 @@ LABEL = 20
 INDENT = "  "
 
 
-class Offer(NamedTuple):
-    """One line of what can be chosen."""
-
-    id: FolderChoice | None
-    """None leaves everything as it is."""
-    name: str
-    meaning: str
-    enabled: bool = True
-    grave: bool = False
-
-
-def folder_title(place: Workplace, *, again: bool) -> str:
-    """The question that the folder screen puts."""
-    where = _short(place.folder)
-    return f"Sandbox and trust for {where}" if again else f"Trust {where}?"
-
-
-def _short(folder: Path) -> str:
-    home = Path.home()
-    text = f"~/{folder.relative_to(home)}" if folder != home and folder.is_relative_to(home) else str(folder)
-    return visible_text(text).text
+_MARKS = {"ok": ("✓ ", "$ok"), "warning": ("! ", "$warning"), "error": ("✗ ", "$error")}
+_STYLES = {"plain": "$text", "dim": "$dim", "warning": "$warning", "error": "$text"}
 
 
 def introduction(place: Workplace, *, again: bool) -> Content:
     """What code could do, in one paragraph, and what is unusual about the folder."""
-    sandbox = place.settings.sandbox if again else place.requested_settings.sandbox
-    lines = [_what_code_could_do(sandbox, said=place.mode_said and not again)]
-    if again:
-        lines[0] = f"{_decision_text(place)} {lines[0]}"
-    if place.change:
-        lines.append(f"{place.change} Look at what would apply before you trust it again.")
-    if place.is_above_home:
-        what = "This is your home folder" if place.is_home else "This folder contains your home folder"
-        warning = f"{what}: code could change nearly all your files, and only well-known secrets are hidden."
-        lines.append(f"{warning} A separate folder is safer.")
-    if not place.is_remembered:
-        lines.append("This choice is not remembered.")
-    if again:
-        lines.append("Another choice restarts the kernels: variables are lost, the conversation stays.")
-    return lettering(
-        lines[0], *((f"\n{line}", "$warning" if index == 0 else "") for index, line in enumerate(lines[1:]))
-    )
+    first, *others = introduction_lines(place, again=again)
+    return lettering(first, *((f"\n{line}", "$warning" if index == 0 else "") for index, line in enumerate(others)))
 
 
-def _decision_text(place: Workplace) -> str:
-    if place.decision is None:
-        return "There is no decision about this folder."
-    return "You trust this folder." if place.decision.trusted else "This folder is read-only."
-
-
-def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
-    who = " Your settings say so." if said else ""
-    if sandbox.mode == "danger-full-access":
-        return f"Code here has no sandbox: it has your full permissions.{who}"
-    where = f"with a weaker lock ({LOCK})" if sandbox.rung == "lock" else "in a sandbox"
-    writes = "it writes nothing" if sandbox.mode == "read-only" else "it writes in this folder only"
-    more = f" (and in {len(sandbox.writable)} more from your settings)" if sandbox.writable else ""
-    reaches = {
-        "none": "reaches no network",
-        "hosts": f"reaches {len(sandbox.hosts)} hosts from your settings",
-        "full": "reaches the network",
-    }[sandbox.network]
-    lost = "What it writes to /tmp or your home folder is gone when its kernel ends."
-    return f"Code you approve runs {where}: {writes}{more}, and {reaches}. {lost}{who}"
-
-
-def sandbox_trial(place: Workplace, found: FolderCheck | None) -> Content:
+def sandbox_trial(found: FolderCheck | None) -> Content:
     """Whether the sandbox works."""
     if found is None:
         return lettering(("… testing the sandbox", "$dim"))
-    if found.writing.rung == "lock":
-        return lettering(("✓ ", "$ok"), "the lock works: its self-test passed just now; it is weaker than a sandbox")
-    if found.writing.works:
-        lines = [lettering(("✓ ", "$ok"), "the sandbox works: its self-test passed just now")]
-        lines += [lettering(("! ", "$warning"), f"gap: {gap}") for gap in found.writing.gaps]
-        return Content("\n").join(lines)
-    fix = f"\n{visible_text(found.writing.fix).text}" if found.writing.fix else ""
-    lines = [lettering(("✗ ", "$error"), visible_text(found.writing.why).text, (fix, "$text"))]
-    if found.reading.works:
-        lines.append(lettering(("✓ ", "$ok"), "a read-only sandbox works"))
-    return Content("\n").join(lines)
+    return Content("\n").join(lettering(_MARKS[line.tone], line.text) for line in trial_lines(found))
 
 
 def findings(brought: FolderContent | None) -> Content:
     """What the folder would bring, the rules that allow first and word for word."""
     if brought is None:
         return lettering(("… reading the rules and settings of the folder", "$dim"))
-    lines: list[Content] = []
-    if brought.wrong:
-        lines.append(lettering(("✗ ", "$error"), visible_text(brought.wrong).text))
-        lines.append(lettering((f"{INDENT}Until this is fixed, folder settings are ignored.", "$dim")))
-    allowed = [rule for rule in brought.rules if rule.verdict == "allow"]
-    stricter = [rule for rule in brought.rules if rule.verdict != "allow"]
-    wishes, reads = list(brought.wishes.items()), list(files_in_words(brought.instructions))
-    commands = list(commands_in_words(brought.commands))
-    if allowed or stricter or wishes or reads or commands:
-        lines.append(lettering("If you trust it, this applies here:"))
-    lines += [_line("runs without asking", rule.text, style="$warning") for rule in allowed]
-    lines += [_line("denied" if rule.verdict == "deny" else "always asks", rule.text) for rule in stricter]
-    lines += [_line("set", f"{name} = {value}") for name, value in wishes]
-    lines += [_line("the model reads", text) for text in reads]
-    lines += [_line("a command", text) for text in commands]
-    if not lines:
-        lines.append(lettering("This folder has no rules, settings, instructions or commands for oi-tui."))
-    if brought.environment and not brought.wrong:
-        text = visible_text(brought.environment).text
-        lines.append(
-            lettering((f"If you trust it, code runs in its {text}, unless you chose another one.", "$warning"))
-        )
-    if brought.others:
-        names = ", ".join(brought.others)
-        lines.append(lettering((f"Also here, but not read by oi-tui: {names}", "$dim")))
-    return Content("\n").join(lines)
+    return Content("\n").join(map(_finding, finding_lines(brought)))
 
 
-def _brings(brought: FolderContent) -> bool:
-    return bool(brought.rules or brought.instructions or brought.commands) or any(True for _ in brought.wishes.items())
-
-
-def _line(what: str, text: str, style: str = "$text") -> Content:
-    return lettering((f"{INDENT}{what:25}", "$dim"), (visible_text(text).text, style))
-
-
-def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -> list[Offer]:
-    """What can be chosen now; the way out is the last."""
-    known = found is not None
-    usable = found is not None and not found.brought.wrong
-    works = found is not None and found.writing.works
-    looks = found is None or found.reading.works
-    counts = "; the list above applies" if found is not None and _brings(found.brought) else ""
-    mode = place.requested_settings.sandbox.mode
-    open_already = place.mode_said and mode == "danger-full-access"
-    trusted = {
-        "read-only": f"code can read, not write{counts}",
-        "workspace-write": f"code can write here{counts}",
-        "danger-full-access": f"code has your full permissions{counts}",
-    }[mode if place.mode_said else stricter_sandbox(mode, "workspace-write")]
-    if known and not usable:
-        trusted = "its rules or settings are wrong"
-    elif known and not works and not open_already:
-        trusted = "needs the sandbox"
-    made = [Offer("trust", "Trust this folder", trusted, usable and (works or open_already), open_already)]
-    if not looks:
-        made.append(Offer("look", "No code", "no code runs here; folder settings are ignored"))
-    else:
-        made.append(Offer("look", "Read-only", "code can read, not write; folder settings are ignored", known))
-    if not place.mode_said:
-        lasting = " (remembered)" if place.is_remembered else ""
-        made.append(Offer("open", "No sandbox", f"code has your full permissions{lasting}", usable, True))
-    made.append(Offer(None, "Back", "everything stays as it is") if again else Offer(None, "Quit", "nothing runs"))
-    return made
+def _finding(line: FolderLine) -> Content:
+    if line.label:
+        return lettering((f"{INDENT}{line.label:25}", "$dim"), (line.text, _STYLES[line.tone]))
+    if line.tone == "error":
+        return lettering(_MARKS["error"], line.text)
+    return lettering((line.text, _STYLES[line.tone]) if line.tone != "plain" else line.text)
 
 
 def offer_line(offer: Offer, *, marked: bool) -> Content:

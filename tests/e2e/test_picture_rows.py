@@ -72,11 +72,3 @@ def test_V7_a_poor_terminal_is_usable_and_a_picture_in_it_harmless(started: Star
         codes = {code for sent in re.findall(rb"\x1b\[([\d;]*)m", shown.raw) for code in sent.split(b";")}
         assert codes <= {b"", b"0", b"1", b"2", b"3", b"4", b"7", b"9"}, "a colour was written"
         assert b"7" in codes, "the caret cannot be seen"
-
-
-def test_V7_a_dumb_terminal_is_told_what_to_use_instead(
-    terminal: Start, command: list[str], clean_env: dict[str, str], folder: Path
-) -> None:
-    shown = terminal(command, env=clean_env | {"TERM": "dumb"}, cwd=folder)
-    assert shown.wait_exit() == 2
-    assert "oi-tui run" in shown.screen

@@ -1,0 +1,107 @@
+"""Answers of the engine that are no part of a session, as lines: context, instructions, sessions, downloads."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from oi_tui.app.engine.core.context_use import ContextUse
+from oi_tui.app.engine.core.protocol import (
+    ContextFound,
+    FetchEnded,
+    FetchProgressed,
+    InstructionsFound,
+    PromptsQueued,
+    Reply,
+    SessionExported,
+    SessionsFound,
+)
+from oi_tui.app.engine.core.session_records import SessionRecord
+from oi_tui.app.engine.text.words import age_in_words, one_line, progress_size, quantity
+
+LARGEST = 8
+"""Blocks of the context that are named."""
+
+MOST_SESSIONS = 20
+"""Sessions that are named at once."""
+
+
+def context_lines(use: ContextUse) -> Iterator[str]:
+    """What the next request would consist of, the largest parts with their numbers."""
+    total = sum(part.tokens for part in use.parts)
+    room = f" of {use.window:,}" if use.window else ""
+    yield f"The next request has about {total:,}{room} tokens."
+    yield from (f"{one_line(part.name)}: {part.tokens:,} tokens." for part in use.parts if part.tokens)
+    if use.rows:
+        yield "The largest:"
+    for row in use.rows[:LARGEST]:
+        yield f"Block {row.number}, {one_line(row.title)}: {row.tokens:,} tokens, {row.state}."
+
+
+def instruction_lines(found: InstructionsFound) -> Iterator[str]:
+    """What the model reads before the first prompt, part by part."""
+    for part in found.parts:
+        yield f"From {one_line(part.name)}:"
+        yield from (line for line in part.text.strip().split("\n") if line.strip())
+    yield from found.remarks
+
+
+def session_lines(records: Sequence[SessionRecord], cut: bool) -> Iterator[str]:
+    """Sessions with numbers, the newest first."""
+    if not records:
+        yield "There are no sessions."
+    now = time.time()
+    for number, record in enumerate(records[:MOST_SESSIONS], 1):
+        title = one_line(record.title) or "no title"
+        age = age_in_words(now - record.active).replace(" d ", " days ").replace(" h ", " hours ")
+        yield f"{number}: {title}, {quantity(record.turns, 'turn')}, {age.replace(' min ', ' minutes ')}, {record.id}."
+    if cut or len(records) > MOST_SESSIONS:
+        yield "… there are more: /sessions WORDS finds some."
+    if records:
+        yield "To open one: /open and its number."
+
+
+class Listings:
+    """Says such answers, and remembers which sessions it named."""
+
+    def __init__(self) -> None:
+        self.sessions: tuple[str, ...] = ()
+        """Ids of those that were listed last."""
+        self._quarter = -1
+        self._stage = ""
+
+    def lines(self, reply: Reply) -> Iterable[str]:
+        """What to say of an answer."""
+        match reply:
+            case FetchProgressed():
+                return self._progress(reply)
+            case FetchEnded(ready=True):
+                return ["The model is ready."]
+            case FetchEnded():
+                return [f"Error: {reply.error} {reply.hint}" if reply.error else "The download was cancelled."]
+            case ContextFound():
+                return context_lines(reply.context)
+            case InstructionsFound():
+                return instruction_lines(reply)
+            case SessionsFound():
+                records = reply.sessions or tuple({hit.session.id: hit.session for hit in reply.hits}.values())
+                self.sessions = tuple(record.id for record in records[:MOST_SESSIONS])
+                return session_lines(records, reply.cut)
+            case SessionExported():
+                return [f"Written: {reply.path}"]
+            case PromptsQueued(prompts=[*_, _] as prompts):
+                steers = " The model reads it at its next step." if reply.steers and reply.steers[-1] else ""
+                return [f"{quantity(len(prompts), 'prompt waits', 'prompts wait')}.{steers}"]
+            case _:
+                return []
+
+    def _progress(self, told: FetchProgressed) -> list[str]:
+        """How far a download is, at each quarter."""
+        if told.stage != self._stage:
+            self._stage, self._quarter = told.stage, -1
+        quarter = 4 * told.done_bytes // max(1, told.total_bytes)
+        if quarter == self._quarter:
+            return []
+        self._quarter = quarter
+        if told.stage != "downloading":
+            return [f"The model: {told.stage}."] if quarter == 0 else []
+        done, total = progress_size(told.done_bytes), progress_size(told.total_bytes)
+        return [f"Downloading: {quarter * 25} percent, {done} of {total}."]
