@@ -126,7 +126,7 @@ def open_linear(
 
     # Nothing of Textual.
     from oi_tui.app.linear.block_words import farewell
-    from oi_tui.app.linear.conversation import Conversation
+    from oi_tui.app.linear.conversation import LinearSession
 
     place = flags.workplace()
     require_kernel(flags.kernel or "", flags.python or "", place.folder)
@@ -140,7 +140,7 @@ def open_linear(
     if opening is not None and opening.live is not None:
         settings, folder = opening.live.settings, Path(opening.live.cwd)
     runs_elsewhere = opening is not None and (opening.live is not None or opening.past is not None)
-    talk = Conversation(
+    talk = LinearSession(
         connect,
         settings,
         folder,

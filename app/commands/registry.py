@@ -3,7 +3,7 @@ A row has either an `action` of the screen or the app, or a `verb` that is sent 
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.session_records import ExportFormat
@@ -29,9 +29,6 @@ from oi_tui.app.engine.core.verbs import (
     UseModel,
 )
 from oi_tui.themes.loader import AUTO, theme_names
-
-if TYPE_CHECKING:
-    from textual.binding import BindingType
 
 _MONEY = re.compile(r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})")
 _TOKENS = re.compile(r"(\d{1,12}) ?(k)? ?tokens?")
@@ -364,7 +361,7 @@ _FIRST = frozenset({"quit", "stop", "suspend", "palette"})
 """Commands whose keys no widget may take for itself: Ctrl+Z would be the editor's undo, and a question takes all."""
 
 
-def bindings(*, of_the_app: bool) -> "list[BindingType]":
+def bindings(*, of_the_app: bool) -> list[Any]:
     """Textual's bindings of the rows; those without a key can get one."""
     from textual.binding import Binding  # front ends without a screen have these commands too
 

@@ -8,7 +8,7 @@ from oi_tui.app.engine.core.modes import stricter_sandbox
 from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.command_files import commands_in_words
-from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent
+from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent, check_folder
 from oi_tui.app.engine.trust.instruction_files import files_in_words
 from oi_tui.app.frontend.workplace import LOCK, FolderChoice, Workplace
 
@@ -32,6 +32,11 @@ class FolderLine(NamedTuple):
     tone: Literal["plain", "dim", "ok", "warning", "error"] = "plain"
     label: str = ""
     """What kind of thing the text is, of a list of them."""
+
+
+def look_into(place: Workplace) -> FolderCheck:
+    """What there is to know of the folder before a decision; blocks, like `check_folder`."""
+    return check_folder(place.folder, place.requested_settings.sandbox)
 
 
 def folder_title(place: Workplace, *, again: bool) -> str:
@@ -106,7 +111,7 @@ def finding_lines(brought: FolderContent) -> Iterator[FolderLine]:
     if brought.wrong:
         yield FolderLine(visible_text(brought.wrong).text, "error")
         yield FolderLine("  Until this is fixed, folder settings are ignored.", "dim")
-    listed = list(_listed(brought))
+    listed = list(_entries(brought))
     if listed:
         yield FolderLine("If you trust it, this applies here:")
         yield from listed
@@ -120,7 +125,7 @@ def finding_lines(brought: FolderContent) -> Iterator[FolderLine]:
         yield FolderLine(f"Also here, but not read by oi-tui: {names}", "dim")
 
 
-def _listed(brought: FolderContent) -> Iterator[FolderLine]:
+def _entries(brought: FolderContent) -> Iterator[FolderLine]:
     for rule in sorted(brought.rules, key=lambda rule: rule.verdict != "allow"):
         what = {"allow": "runs without asking", "deny": "denied"}.get(rule.verdict, "always asks")
         yield FolderLine(visible_text(rule.text).text, "warning" if rule.verdict == "allow" else "plain", what)

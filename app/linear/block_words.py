@@ -18,7 +18,7 @@ from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, with
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line, quantity
 from oi_tui.app.linear.narrator import Narrator, source_lines
-from oi_tui.app.linear.output_words import bounded_lines, rich_lines, stream_label
+from oi_tui.app.linear.output_words import first_lines, rich_lines, stream_label
 from oi_tui.app.linear.prose_words import Sentences
 from oi_tui.app.linear.spoken import spoken_time
 
@@ -33,15 +33,15 @@ def block_lines(block: Block, number: int, *, most: int = EVERYTHING) -> Iterato
     """One block, each output in at most so many lines; `number` is that of an action."""
     match block:
         case UserBlock():
-            yield from _labelled("You:", block.text.split("\n"))
+            yield from _with_label("You:", block.text.split("\n"))
             yield from (f"With it: {one_line(attached_file(name).chip)}" for name in block.files)
         case ProseBlock():
             sentences = Sentences()
-            yield from _labelled("Answer:", [*sentences.feed(block.text), *sentences.finish()])
+            yield from _with_label("Answer:", [*sentences.feed(block.text), *sentences.finish()])
         case ThoughtBlock():
-            yield from _labelled("Thought:", block.text.split("\n"))
+            yield from _with_label("Thought:", block.text.split("\n"))
         case SummaryBlock():
-            yield from _labelled("Summary for the model:", block.text.split("\n"))
+            yield from _with_label("Summary for the model:", block.text.split("\n"))
         case NoticeBlock():
             yield f"{block.level.capitalize()}: {one_line(block.title)} {one_line(block.hint)}".rstrip()
         case Action():
@@ -73,20 +73,20 @@ def _output_lines(block: ActionBlock, number: int, most: int) -> Iterator[str]:
         match output:
             case StreamOutput():
                 yield stream_label(output.name)
-                yield from bounded_lines(apply_carriage_returns(without_escapes(output.text)), number, most)
+                yield from first_lines(apply_carriage_returns(without_escapes(output.text)), number, most)
                 if output.tail is not None:
                     if output.tail.left_out_lines:
                         yield f"… {quantity(output.tail.left_out_lines, 'line')} left out here"
-                    yield from bounded_lines(apply_carriage_returns(without_escapes(output.tail.text)), number, most)
+                    yield from first_lines(apply_carriage_returns(without_escapes(output.tail.text)), number, most)
             case ErrorOutput():
-                yield from _labelled("Error:", bounded_lines(plain_text(output), number, most))
+                yield from _with_label("Error:", first_lines(plain_text(output), number, most))
             case RichOutput():
                 yield from rich_lines(output, number, rows=most, most=most)
     if block.whole is not None and block.whole.path:
         yield f"All of the output is in the file {block.whole.path}"
 
 
-def _labelled(label: str, lines: Iterable[str]) -> Iterator[str]:
+def _with_label(label: str, lines: Iterable[str]) -> Iterator[str]:
     """The first line has the label before it."""
     full = [line for line in safe_text("\n".join(lines)).split("\n") if line.strip()]
     if full:

@@ -45,7 +45,7 @@ MARK_PASTES, LEAVE_PASTES = "\x1b[?2004h", "\x1b[?2004l"
 """Have the terminal mark pastes, so that a pasted line break sends nothing; no screen reader says this."""
 
 
-class Listener(Protocol):
+class ConsoleOwner(Protocol):
     """Who is told what the person does at the console."""
 
     def take_line(self, text: str) -> None:
@@ -66,11 +66,11 @@ class Listener(Protocol):
 
 
 class Console:
-    """Reads and writes the terminal of this process while `attached`."""
+    """Reads and writes the terminal of this process in its `terminal_mode`."""
 
     def __init__(
         self,
-        listener: Listener,
+        listener: ConsoleOwner,
         *,
         keys: int = 0,
         write: Callable[[str], object] | None = None,
@@ -105,7 +105,7 @@ class Console:
     # -- the terminal -----------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def attached(self) -> Iterator[None]:
+    def terminal_mode(self) -> Iterator[None]:
         """Read keys as they come; the terminal is as it was at the end."""
         self._grab()
         try:
@@ -157,7 +157,7 @@ class Console:
             self._soon = asyncio.get_running_loop().call_soon(self._flush)
 
     @property
-    def typed(self) -> str:
+    def draft(self) -> str:
         """What is typed, or kept, and not sent."""
         return self._kept + ("" if self.editor.hidden else self.editor.text)
 
@@ -232,7 +232,7 @@ class Console:
 
     def _show_prompt(self, prompt: str) -> None:
         self.editor.prompt, self.editor.columns = prompt, shutil.get_terminal_size().columns
-        self._write(self.editor.shown())
+        self._write(self.editor.whole_row())
         self._is_shown = True
 
     def _end_row(self) -> None:

@@ -79,7 +79,7 @@ DETACHING = 3.0
 """Seconds that the engine has to say that it keeps running."""
 
 
-class Conversation:
+class LinearSession:
     """A session at the terminal of this process, from its start to its end."""
 
     def __init__(
@@ -122,7 +122,7 @@ class Conversation:
         """Talk until the person leaves; the exit code."""
         loop = asyncio.get_running_loop()
         console = self.desk.console
-        with console.attached():
+        with console.terminal_mode():
             handlers: dict[signal.Signals, Callable[[], object]] = {
                 signal.SIGINT: console.press_interrupt,
                 signal.SIGTSTP: console.stop_process,
@@ -155,7 +155,7 @@ class Conversation:
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(asyncio.shield(talking), DETACHING)
                 elif not self._look_only:
-                    await client.send(KeepDraft(text=self.desk.console.typed))
+                    await client.send(KeepDraft(text=self.desk.console.draft))
             await client.close()
         if talking.done() and not talking.cancelled() and (error := talking.exception()) is not None:
             raise error

@@ -35,7 +35,7 @@ class Desk:
         """Whether there is no engine."""
 
     def say_all(self, lines: Iterable[str]) -> None:
-        """Say several lines."""
+        """The same for lines that are still being made: each is held back or written by itself."""
         for line in lines:
             self.say(line)
 

@@ -3,13 +3,13 @@
 import asyncio
 
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.trust.folder_check import check_folder
 from oi_tui.app.frontend.folder_offers import (
     Offer,
     finding_lines,
     folder_offers,
     folder_title,
     introduction_lines,
+    look_into,
     trial_lines,
 )
 from oi_tui.app.frontend.workplace import Workplace
@@ -22,7 +22,7 @@ async def ask_about_folder(console: Console, place: Workplace, *, again: bool = 
     for line in introduction_lines(place, again=again):
         console.say(line)
     console.say("Testing the sandbox, and reading the rules and settings of the folder.")
-    found = await asyncio.to_thread(check_folder, place.folder, place.requested_settings.sandbox)
+    found = await asyncio.to_thread(look_into, place)
     for one in (*trial_lines(found), *finding_lines(found.brought)):
         kind = {"warning": "Warning: ", "error": "Error: "}.get(one.tone, "")
         text = one.text.strip()

@@ -96,7 +96,7 @@ class LineEditor:
         if not name:
             return self.insert(without_hidden(key.pasted.replace("\r", "\n")).rstrip("\n"))
         if name in _MOTIONS:
-            return self._show(self.text, self._moved(_MOTIONS[name]))
+            return self._show(self.text, self._place_after(_MOTIONS[name]))
         if name in _OLDER | _NEWER:
             return self._recall(-1 if name in _OLDER else 1)
         before, behind = self.text[: self.place], self.text[self.place :]
@@ -134,10 +134,10 @@ class LineEditor:
         if line.strip() and self.history[-1:] != [line]:
             self.history.append(line)
 
-    def shown(self) -> str:
+    def whole_row(self) -> str:
         """Prompt and line, to be written at the beginning of a row. The cursor is at the end then."""
         self.place = len(self.text)
-        return self.prompt + ("" if self.hidden else _seen(self.text))
+        return self.prompt + ("" if self.hidden else _visible(self.text))
 
     def _recall(self, step: int) -> str:
         if self.hidden or not self.history:
@@ -147,7 +147,7 @@ class LineEditor:
         self._past = min(max(self._past + step, 0), len(self.history))
         return self.replace(self.history[self._past] if self._past < len(self.history) else self._draft)
 
-    def _moved(self, motion: Motion) -> int:
+    def _place_after(self, motion: Motion) -> int:
         match motion:
             case "left":
                 return max(0, self.place - 1)
@@ -171,34 +171,34 @@ class LineEditor:
             return _change(before, at, text, place)
         self.place = len(text)
         if at == len(before) and text.startswith(before):
-            return _seen(text[len(before) :])
+            return _visible(text[len(before) :])
         if at == len(before) and before.startswith(text) and self._ends_in_same_row(before, text):
-            gone = width_of(_seen(before[len(text) :]))
+            gone = width_of(_visible(before[len(text) :]))
             return "\b" * gone + " " * gone + "\b" * gone
-        return "" if before == text else f"\n{self.prompt.splitlines()[-1] if self.prompt else ''}{_seen(text)}"
+        return "" if before == text else f"\n{self.prompt.splitlines()[-1] if self.prompt else ''}{_visible(text)}"
 
     def _fits(self, text: str) -> bool:
-        return "\n" not in text and width_of(self.prompt) % self.columns + width_of(_seen(text)) < self.columns
+        return "\n" not in text and width_of(self.prompt) % self.columns + width_of(_visible(text)) < self.columns
 
     def _ends_in_same_row(self, longer: str, shorter: str) -> bool:
         start = width_of(self.prompt) % self.columns
-        rows = [(start + width_of(_seen(text)) - 1) // self.columns for text in (longer, shorter)]
-        return "\n" not in longer and rows[0] == rows[1] and (start + width_of(_seen(shorter))) % self.columns != 0
+        rows = [(start + width_of(_visible(text)) - 1) // self.columns for text in (longer, shorter)]
+        return "\n" not in longer and rows[0] == rows[1] and (start + width_of(_visible(shorter))) % self.columns != 0
 
 
-def _seen(text: str) -> str:
+def _visible(text: str) -> str:
     return visible_text(text).text.replace("\t", " ")
 
 
 def _change(before: str, at: int, after: str, place: int) -> str:
     """From one line with its cursor to another, in one row."""
     shared = shared_length(before, after) if before != after else place
-    back, ahead = width_of(_seen(before[shared:at])), _seen(before[at:shared])
+    back, ahead = width_of(_visible(before[shared:at])), _visible(before[at:shared])
     if before == after:
         return "\b" * back + ahead
-    rest = _seen(after[shared:])
-    blanks = max(0, width_of(_seen(before[shared:])) - width_of(rest))
-    return f"{chr(8) * back}{ahead}{rest}{' ' * blanks}{chr(8) * (blanks + width_of(_seen(after[place:])))}"
+    rest = _visible(after[shared:])
+    blanks = max(0, width_of(_visible(before[shared:])) - width_of(rest))
+    return f"{chr(8) * back}{ahead}{rest}{' ' * blanks}{chr(8) * (blanks + width_of(_visible(after[place:])))}"
 
 
 def width_of(text: str) -> int:

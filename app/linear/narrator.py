@@ -40,7 +40,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamName, StreamOutput
 from oi_tui.app.engine.text.safe import collapse_blanks, safe_text, visible_text
 from oi_tui.app.engine.text.words import one_line, quantity, size_in_words
-from oi_tui.app.linear.output_words import StreamLines, error_lines, rich_lines, stream_label, table_lines
+from oi_tui.app.linear.output_words import StreamLines, error_lines, name_columns, rich_lines, stream_label
 from oi_tui.app.linear.prose_words import Sentences
 from oi_tui.app.linear.spoken import ENDED, STOPPED, Patience, spoken_time
 
@@ -97,7 +97,7 @@ class Narrator:
 
     @property
     def count(self) -> int:
-        """Actions there are."""
+        """The highest number that an action has."""
         return len(self._numbers)
 
     # -- events -------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class Narrator:
                 kind = {"info": "Note", "warning": "Warning", "error": "Error"}[event.level]
                 hint = f" {event.hint}" if event.hint else ""
                 self._say(f"{kind}: {event.title}{hint}")
-                lines = table_lines([line for line in event.details.strip().split("\n") if line.strip()])
+                lines = name_columns([line for line in event.details.strip().split("\n") if line.strip()])
                 self._say_all([*lines[:DETAILS], *([f"… {len(lines) - DETAILS} more"] if len(lines) > DETAILS else [])])
             case RetryScheduled():
                 count = f", attempt {event.attempt} of {event.attempts}" if event.attempt else ""

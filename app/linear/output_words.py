@@ -70,14 +70,14 @@ class StreamLines:
         between = self._left - len(self._last)
         if between > 0:
             said.append(f"… {quantity(between, 'more line')}: /show {number}")
-        return said + [_bounded(line) for line in self._last]
+        return said + [_clip(line) for line in self._last]
 
     def _count(self, lines: Sequence[str]) -> list[str]:
         said = []
         for line in map(_as_left, lines):
             if self._told < HEAD:
                 self._told += 1
-                said.append(_bounded(line))
+                said.append(_clip(line))
             else:
                 self._left += 1
                 self._last.append(line)
@@ -89,17 +89,17 @@ def _as_left(line: str) -> str:
     return safe_text(apply_carriage_returns(line))
 
 
-def _bounded(line: str) -> str:
+def _clip(line: str) -> str:
     more = len(line) - LONGEST
     return line if more <= 0 else f"{line[:LONGEST]} … {quantity(more, 'more character')}"
 
 
-def bounded_lines(text: str, number: int, most: int = HEAD) -> list[str]:
+def first_lines(text: str, number: int, most: int = HEAD) -> list[str]:
     """A text in lines, the beginning of a long one; `number` for the command that shows all."""
     lines = [line for line in safe_text(without_escapes(text)).strip("\n").split("\n") if line.strip()]
     if len(lines) <= most + 1:
-        return [_bounded(line) for line in lines]
-    return [*map(_bounded, lines[:most]), f"… {quantity(len(lines) - most, 'more line')}: /show {number}"]
+        return [_clip(line) for line in lines]
+    return [*map(_clip, lines[:most]), f"… {quantity(len(lines) - most, 'more line')}: /show {number}"]
 
 
 def stream_label(name: StreamName) -> str:
@@ -109,11 +109,11 @@ def stream_label(name: StreamName) -> str:
 
 def error_lines(error: ErrorOutput, number: int) -> list[str]:
     """The error first, then where in the code it was."""
-    lines = bounded_lines(f"Error: {error.name}: {error.value}" if error.value else f"Error: {error.name}", number)
+    lines = first_lines(f"Error: {error.name}: {error.value}" if error.value else f"Error: {error.name}", number)
     found = _ARROW.findall(without_escapes("\n".join(error.traceback)))
     if found:
         line, source = found[0]
-        lines.append(_bounded(f"It happened in line {line}: {one_line(source)}"))
+        lines.append(_clip(f"It happened in line {line}: {one_line(source)}"))
     if len(found) > 1:
         lines.append(f"The whole traceback: /show {number}")
     return lines
@@ -127,7 +127,7 @@ def rich_lines(output: RichOutput, number: int, *, rows: int = ROWS, most: int =
     if any(mime in output.data for mime in IMAGE_TYPES):
         return list(_figure(output, number))
     text = best_text(output.data)
-    lines = bounded_lines(text, number, most) if text.strip() else []
+    lines = first_lines(text, number, most) if text.strip() else []
     return [f"{label} {lines[0]}"] if len(lines) == 1 else [label, *lines] if lines else []
 
 
@@ -145,9 +145,9 @@ def _figure(output: RichOutput, number: int) -> Iterator[str]:
             yield f"{name} from {ticks[0]} to {ticks[-1]}."
     for role, name in (("legend", "Legend"), ("note", "Text in it")):
         if texts := [_flat(word) for word in words if word.role == role]:
-            yield _bounded(f"{name}: {'; '.join(texts)}.")
+            yield _clip(f"{name}: {'; '.join(texts)}.")
     if not words and says_something(plain := output.data.get("text/plain")):
-        yield _bounded(one_line(str(plain)))
+        yield _clip(one_line(str(plain)))
 
 
 def _flat(word: FigureWord) -> str:
@@ -184,7 +184,7 @@ def _table(frame: object, number: int, most: int) -> Iterator[str]:
 def _row(row: list[Any], levels: int, names: Sequence[str], place: int) -> str:
     label = " ".join(one_line(str(cell)) for cell in row[:levels]) if levels else str(place)
     cells = zip(names[:COLUMNS], row[levels:], strict=False)
-    return _bounded(f"row {label}: {', '.join(f'{name} {one_line(str(cell))}' for name, cell in cells)}")
+    return _clip(f"row {label}: {', '.join(f'{name} {one_line(str(cell))}' for name, cell in cells)}")
 
 
 def _are_cells(parts: list[object]) -> bool:
@@ -194,7 +194,7 @@ def _are_cells(parts: list[object]) -> bool:
 _GAP = re.compile(r"\s{2,}")
 
 
-def table_lines(lines: list[str]) -> list[str]:
+def name_columns(lines: list[str]) -> list[str]:
     """Lines in columns below a head, with the name of its column before each cell; other lines as they are."""
     cells = [_GAP.split(line.strip()) for line in lines]
     if len(cells) < 2 or len(cells[0]) < 3 or any(len(row) != len(cells[0]) for row in cells[1:]):

@@ -40,7 +40,7 @@ class Sentences:
         return said
 
     def finish(self) -> list[str]:
-        """The rest."""
+        """What was not complete: nothing comes behind it."""
         rest, self._text = self._text + self._safe.finish(), ""
         return [part for line in rest.split("\n") for part in self._line(line)]
 

@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.values import GrantScope
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.text.compact_table import TABLE_TYPE
 from oi_tui.app.linear.line_editor import Key, KeyReader, LineEditor
-from oi_tui.app.linear.output_words import HEAD, StreamLines, error_lines, rich_lines, table_lines
+from oi_tui.app.linear.output_words import HEAD, StreamLines, error_lines, name_columns, rich_lines
 from oi_tui.app.linear.prose_words import Sentences
 from oi_tui.app.linear.question_words import decision_question, read_decision
 from oi_tui.app.linear.spoken import Patience, spoken_time
@@ -107,11 +107,11 @@ def test_A6_an_error_is_said_first_and_then_where_it_was() -> None:
 
 
 def test_A6_columns_of_a_notice_are_named() -> None:
-    assert table_lines(["model   requests  cost", "a/b  2  $1.00", "total  3  $2.00"]) == [
+    assert name_columns(["model   requests  cost", "a/b  2  $1.00", "total  3  $2.00"]) == [
         "a/b: requests 2, cost $1.00",
         "total: requests 3, cost $2.00",
     ]
-    assert table_lines(["Two words", "and  more"]) == ["Two words", "and  more"]
+    assert name_columns(["Two words", "and  more"]) == ["Two words", "and  more"]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,20 @@ def test_A6_what_takes_long_is_said_after_ten_seconds_a_minute_and_each_five_min
     ]
 
 
-def _request(**more: object) -> DecisionRequested:
-    values = {"request_id": "r", "block_id": "b", "language": "python", "source": "x", "sha256": "", **more}
-    return DecisionRequested(**values)  # type: ignore[arg-type]
+def _request(
+    *, labels: tuple[str, ...] = (), why: str = "", scopes: tuple[GrantScope, ...] = (), offer: str = ""
+) -> DecisionRequested:
+    return DecisionRequested(
+        request_id="r",
+        block_id="b",
+        language="python",
+        source="x",
+        sha256="",
+        labels=labels,
+        why=why,
+        scopes=scopes,
+        offer=offer,
+    )
 
 
 def test_A2_a_question_says_what_the_code_does_and_which_letters_there_are() -> None:
@@ -198,7 +209,7 @@ def test_A1_a_line_is_edited_with_backspaces_alone(keys: str, line: str) -> None
     editor, row, reader = LineEditor(), Row(), KeyReader()
     editor.prompt = "> "
     editor.history = ["older", "newer"]
-    row.write(editor.shown())
+    row.write(editor.whole_row())
     for character in keys:  # a terminal may cut its sequences anywhere
         for key in reader.read(character):
             row.write(editor.press(key))
