@@ -100,8 +100,9 @@ def trial_lines(found: FolderCheck) -> Iterator[FolderLine]:
         yield FolderLine("the sandbox works: its self-test passed just now", "ok")
         yield from (FolderLine(f"gap: {gap}", "warning") for gap in found.writing.gaps)
     else:
-        fix = f"\n{visible_text(found.writing.fix).text}" if found.writing.fix else ""
-        yield FolderLine(f"{visible_text(found.writing.why).text}{fix}", "error")
+        yield FolderLine(visible_text(found.writing.why).text, "error")
+        if found.writing.fix:
+            yield FolderLine(visible_text(found.writing.fix).text)
         if found.reading.works:
             yield FolderLine("a read-only sandbox works", "ok")
 

@@ -27,7 +27,11 @@ def sandbox_trial(found: FolderCheck | None) -> Content:
     """Whether the sandbox works."""
     if found is None:
         return lettering(("… testing the sandbox", "$dim"))
-    return Content("\n").join(lettering(_MARKS[line.tone], line.text) for line in trial_lines(found))
+    return Content("\n").join(map(_trial, trial_lines(found)))
+
+
+def _trial(line: FolderLine) -> Content:
+    return lettering((line.text, "$text")) if line.tone == "plain" else lettering(_MARKS[line.tone], line.text)
 
 
 def findings(brought: FolderContent | None) -> Content:
