@@ -412,6 +412,9 @@ async def test_a_busy_kernel_is_said_to_be_so_and_asked_for_the_last_rows_when_i
 
 
 COUNTS = {"mark": "a", "rows": 9, "matching": 9, "width": 0, "first": 0, "columns": [], "cells": []}
+INDEX = {"number": -1, "name": "", "kind": "int64", "is_number": True}
+COLUMN = INDEX | {"number": 0, "name": "n"}
+WINDOW = COUNTS | {"width": 1, "columns": [INDEX, COLUMN], "cells": [["0", "1"]]}
 
 
 @pytest.mark.parametrize(
@@ -421,6 +424,14 @@ COUNTS = {"mark": "a", "rows": 9, "matching": 9, "width": 0, "first": 0, "column
         {"state": "told", "page": COUNTS | {"rows": -1}},
         {"state": "told", "page": COUNTS | {"cells": [["x"]]}},
         {"state": "told", "page": COUNTS | {"cells": [[]] * 2_001}},
+        {"state": "told", "page": COUNTS | {"width": 10**9}},
+        {"state": "told", "page": WINDOW | {"first": 3}},
+        {"state": "told", "page": WINDOW | {"columns": [INDEX], "cells": [["0"]]}},
+        {"state": "told", "page": WINDOW | {"columns": [INDEX, COLUMN | {"number": 40}]}},
+        {"state": "told", "page": WINDOW | {"columns": [INDEX | {"number": -2}, COLUMN]}},
+        {"state": "told", "page": WINDOW | {"columns": [INDEX, COLUMN, COLUMN], "cells": [["0", "1", "1"]]}},
+        {"state": "told", "page": WINDOW | {"cells": [["0", "1"]] * 3}},
+        {"state": "told", "page": WINDOW | {"matching": 0}},
         {"state": "something"},
         {},
     ],
@@ -428,4 +439,13 @@ COUNTS = {"mark": "a", "rows": 9, "matching": 9, "width": 0, "first": 0, "column
 async def test_rows_that_cannot_be_believed_are_none(answer: dict[str, object]) -> None:
     coming: asyncio.Future[dict[str, object] | None] = asyncio.get_running_loop().create_future()
     coming.set_result(answer)
-    assert await read_frame(coming) is None
+    assert await read_frame(coming, FrameQuestion(ref="a", count=2, columns=(0,))) is None
+
+
+async def test_rows_that_were_asked_for_are_believed() -> None:
+    coming: asyncio.Future[dict[str, object] | None] = asyncio.get_running_loop().create_future()
+    coming.set_result({"state": "told", "page": WINDOW})
+    seen = await read_frame(coming, FrameQuestion(ref="a", count=2, columns=(0,)))
+    assert seen is not None
+    assert seen.page is not None
+    assert seen.page.cells == (("0", "1"),)

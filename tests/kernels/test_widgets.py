@@ -11,8 +11,9 @@ import pytest
 
 from oi_tui.app.engine.core.events import OutputAdded, OutputUpdated
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.kernels.widget_displays import MOST_WIDGETS, WidgetDisplays
-from oi_tui.app.engine.text.widget_text import WIDGET_VIEW, widget_text
+from oi_tui.app.engine.kernels.widget_displays import WidgetDisplays
+from oi_tui.app.engine.kernels.widget_states import MOST_OF_ALL, MOST_OF_WIDGET, MOST_WIDGETS, WidgetStates
+from oi_tui.app.engine.text.widget_text import WIDGET_VIEW, widget_family, widget_text
 from support.runs import events_of, make_jupyter_run, told
 
 RECORDED = json.loads((Path(__file__).parent / "recorded" / "widgets.json").read_text(encoding="utf-8"))["messages"]
@@ -105,6 +106,42 @@ async def test_R21_widgets_without_end_are_bounded() -> None:
         widgets.take("comm_open", content)
     assert len(widgets._states) == MOST_WIDGETS
     assert all("rest" not in state for state in widgets._states.values())
+
+
+@pytest.mark.parametrize("value", [["\ud800"], {"\ud800": 1}, "\ud800", [[[0] * 50] * 50]])
+async def test_R21_a_state_that_cannot_be_written_ends_no_run(value: object) -> None:
+    run = make_jupyter_run(widgets=WidgetDisplays())
+    deep: object = value
+    for _ in range(5_000):
+        deep = [deep]
+    for state in ({"value": value}, {"value": deep}, {"\ud800": value}):
+        content = {"comm_id": "a\ud800", "target_name": "jupyter.widget", "data": {"state": state}}
+        run.on_iopub("comm_open", content)
+        run.on_iopub("comm_open", content | {"comm_id": "a"})
+        shown = {"data": {WIDGET_VIEW: {"model_id": "a"}, "text/plain": "x"}, "metadata": {}}
+        run.on_iopub("display_data", shown)
+    run.on_reply({"status": "ok"})
+    run.on_iopub(*IDLE)
+    assert [event for event in await events_of(run.output) if isinstance(event, OutputAdded)]
+
+
+def test_R21_the_states_of_widgets_are_bounded_in_bytes() -> None:
+    states = WidgetStates()
+    for number in range(400):
+        assert states.open(str(number), {})
+        for part in range(10):  # a part at a time
+            states.update(str(number), {f"part {part}": "x" * 90_000})
+    sizes = [sum(map(len, state.values())) for state in states.values()]
+    assert max(sizes) <= MOST_OF_WIDGET
+    assert sum(sizes) <= MOST_OF_ALL
+    assert "399" in states  # the newest are kept
+    assert not states.open("x" * 1_000, {})
+
+
+def test_R21_boxes_that_all_hold_all_others_are_drawn_at_once() -> None:
+    every = [f"IPY_MODEL_{number}" for number in range(3_000)]
+    states = {str(number): {"_model_name": "HBoxModel", "children": every} for number in range(3_000)}
+    assert len(widget_family("0", states)) <= 2_000
 
 
 def test_R21_boxes_that_hold_each_other_and_values_of_any_shape_are_drawn() -> None:

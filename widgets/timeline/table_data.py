@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.variable import MOST_WIDTH
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.figure_words import FIGURE_MIME_TYPE
 
@@ -125,7 +126,7 @@ def _ours(content: object) -> TableData | None:
             "rows": int(rows),
             "width": int(width),
             **more,
-        } if all(isinstance(row, list) for row in (*head, *tail)):
+        } if width <= MOST_WIDTH and all(isinstance(row, list) for row in (*head, *tail)):
             described = [_column(one) for one in (*index, *columns)]
             if not described or None in described:
                 return None

@@ -125,6 +125,9 @@ class TableGrid:
         self._describe(page.columns)
         numbers = [column.number for column in page.columns]
         levels = sum(number < 0 for number in numbers)
+        if levels != self.levels:  # it has another index by now
+            self.forget()
+            self.levels = levels
         for offset, cells in enumerate(page.cells):
             row = page.first + offset
             self._put((row // CHUNK_ROWS, _INDEX), row % CHUNK_ROWS, cells[:levels])

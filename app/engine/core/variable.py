@@ -37,6 +37,9 @@ FrameSign = Literal["=", "!=", "<", "<=", ">", ">=", "~", "!~"]
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 
+MOST_WIDTH = 1_000_000
+"""Columns of a frame that is believed."""
+
 
 class FrameCondition(Value, frozen=True, kw_only=True):
     """What holds of the rows that are wanted. It is never evaluated as code."""
@@ -87,7 +90,7 @@ class FramePage(Value, frozen=True, kw_only=True):
     """Of the whole frame."""
     matching: Count
     """Of which the conditions hold."""
-    width: Count
+    width: Annotated[int, msgspec.Meta(ge=0, le=MOST_WIDTH)]
     """Columns of the whole, without those of the index."""
     first: Count
     """Row that this begins with."""

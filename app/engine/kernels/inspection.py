@@ -167,8 +167,10 @@ async def read_detail(answer: PendingReply | None, *, within: float = ANSWER) ->
     return VariableDetail(text=text, table=clean_json(found.table))
 
 
-async def read_frame(answer: PendingReply | None, *, within: float = FRAME_ANSWER) -> FrameAnswer | None:
-    """The answer, if there is one to come, comes in time and can be believed."""
+async def read_frame(
+    answer: PendingReply | None, question: FrameQuestion, *, within: float = FRAME_ANSWER
+) -> FrameAnswer | None:
+    """The answer, if there is one to come, comes in time and can be believed: it is what was asked for."""
     if answer is None:
         return None
     try:
@@ -176,10 +178,20 @@ async def read_frame(answer: PendingReply | None, *, within: float = FRAME_ANSWE
             found = msgspec.convert(clean_json(await answer), FrameAnswer)
     except (TimeoutError, msgspec.ValidationError):
         return None
-    page = found.page
-    if page is not None and (len(page.cells) > FRAME_ROWS or any(len(row) != len(page.columns) for row in page.cells)):
-        return None
-    return found
+    return found if found.page is None or _is_window(found.page, question) else None
+
+
+def _is_window(page: FramePage, question: FrameQuestion) -> bool:
+    """Whether these are rows and columns that were asked for: whoever asks again for what is missing would not end."""
+    numbers = [column.number for column in page.columns]
+    levels = sum(number < 0 for number in numbers)
+    asked = (at for at in question.columns if 0 <= at < page.width)
+    return (
+        numbers == [*range(-levels, 0), *asked]
+        and page.first == max(0, min(question.first, page.matching))
+        and len(page.cells) <= min(max(1, question.count), FRAME_ROWS, page.matching - page.first)
+        and all(len(row) == len(numbers) for row in page.cells)
+    )
 
 
 def frame_request(question: FrameQuestion) -> dict[str, Any]:

@@ -136,7 +136,7 @@ class JupyterKernel(WorkerKernel):
         return read_detail(self._ask("oi_tui_peek", {"name": name}))
 
     def frame(self, question: FrameQuestion) -> Awaitable[FrameAnswer | None]:
-        return read_frame(self._ask("oi_tui_frame", frame_request(question)))
+        return read_frame(self._ask("oi_tui_frame", frame_request(question)), question)
 
     def names(self, source: str, place: int) -> Awaitable[CodeNames | None]:
         before = max(0, place - LINE)

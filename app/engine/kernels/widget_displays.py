@@ -11,18 +11,15 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.kernels.json_cleaner import clean_json
 from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.widget_states import MOST_WIDGETS, WidgetStates
 from oi_tui.app.engine.text.widget_text import WIDGET_VIEW, widget_family, widget_text
 
 TARGET = "jupyter.widget"
 """The name of their channel: https://github.com/jupyter-widgets/ipywidgets/tree/main/packages/schema"""
 
-MOST_WIDGETS, MOST_SHOWN = 5_000, 200
-"""Widgets whose states are kept, and displays that are kept up to date: the newest of them."""
-
-MOST_STATE = 100_000
-"""Characters of one part of a state; a longer one is left out."""
+MOST_SHOWN = 200
+"""Displays that are kept up to date: the newest of them."""
 
 REDRAW_INTERVAL = 1 / 8
 """Seconds in which changes are gathered."""
@@ -32,7 +29,7 @@ class WidgetDisplays:
     """Knows the states, and what depends on them."""
 
     def __init__(self) -> None:
-        self._states: dict[str, dict[str, Any]] = {}
+        self._states = WidgetStates()
         self._shown: dict[str, tuple[OutputStream, RichOutput]] = {}
         """By the name of the widget: where it is, and what was sent of it last."""
         self._depends: dict[str, set[str]] = {}
@@ -46,14 +43,14 @@ class WidgetDisplays:
             case {"comm_id": str(name), "data": {"state": dict(state), **more}} if (
                 content.get("target_name") == TARGET if kind == "comm_open" else name in self._states
             ):
-                if kind == "comm_msg" and more.get("method") not in ("update", "echo_update"):
+                if kind == "comm_open" and not self._states.open(name, state):
                     return
-                kept = self._states.pop(name, {}) if kind == "comm_msg" else {}
-                self._states[name] = kept | {key: clean_json(value) for key, value in state.items() if _is_small(value)}
-                if len(self._states) > MOST_WIDGETS:
-                    del self._states[next(iter(self._states))]
+                if kind == "comm_msg":
+                    if more.get("method") not in ("update", "echo_update"):
+                        return
+                    self._states.update(name, state)
             case {"comm_id": str(name)} if kind == "comm_close" and name in self._states:
-                del self._states[name]
+                self._states.close(name)
             case _:
                 return
         if found := self._depends.get(name):
@@ -99,9 +96,3 @@ class WidgetDisplays:
         if len(self._depends) > 2 * MOST_WIDGETS:
             self._depends = {one: found for one, found in self._depends.items() if one in self._states}
         return widget_text(name, self._states)
-
-
-def _is_small(value: object) -> bool:
-    if isinstance(value, str):
-        return len(value) <= MOST_STATE
-    return not isinstance(value, list | dict) or len(msgspec.json.encode(value)) <= MOST_STATE

@@ -43,10 +43,10 @@ def widget_text(name: str, states: States) -> str:
 
 
 def widget_family(name: str, states: States) -> set[str]:
-    """The names of all widgets on which its text depends."""
+    """The names of all widgets on which its text depends, as many of them as are drawn."""
     family: set[str] = set()
     waiting = [(name, 0)]
-    while waiting:
+    while waiting and len(family) < 2 * MOST_DRAWN:
         here, depth = waiting.pop()
         if here not in family:
             family.add(here)
@@ -176,9 +176,9 @@ def _is_hidden(state: WidgetState, states: States) -> bool:
 
 
 def _references(values: object) -> list[str]:
-    return [
-        value[len(REFERENCE) :] for value in _items(values) if isinstance(value, str) and value.startswith(REFERENCE)
-    ]
+    """The names of the widgets that are meant, of the first that could be drawn."""
+    first = _items(values)[:MOST_DRAWN]
+    return [value[len(REFERENCE) :] for value in first if isinstance(value, str) and value.startswith(REFERENCE)]
 
 
 def _join(*parts: str) -> str:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from oi_tui.app.engine.core.variable import ColumnFigures, FrameColumn, FrameCondition, FramePage, FrameQuestion
 from oi_tui.widgets.timeline.search import Search
@@ -149,6 +150,18 @@ async def test_a_table_that_was_changed_before_it_was_opened_is_shown_as_it_is_n
     pager = TablePager(old, FarTable(), "df")
     await pager.open()
     assert (pager.note, pager.grid.total) == (CHANGED_BEFORE, ROWS)
+
+
+async def test_a_table_that_has_another_index_by_now_is_shown_with_it() -> None:
+    class Reindexed(FarTable):
+        async def read(self, question: FrameQuestion) -> FramePage:
+            page = await super().read(question)
+            return replace(page, columns=page.columns[1:], cells=tuple(row[1:] for row in page.cells))
+
+    pager = TablePager(seed(), Reindexed(), "frame 1")
+    await pager.open()
+    assert await load(pager, 0, 600) == ["0", "1200"]
+    assert [pager.grid.cell(600, at) for at in pager.grid.order] == ["1200", "name 600"]
 
 
 async def test_what_came_with_the_result_is_there_when_the_table_is_gone() -> None:
