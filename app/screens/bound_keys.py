@@ -19,7 +19,7 @@ class BoundKeys(NamedTuple):
 
 
 class KeyConflict(NamedTuple):
-    """A key that something else has, or that cannot be told from one."""
+    """A key that something else has, or where one is the beginning of the other."""
 
     id: str
     """Of what should get it."""
@@ -30,7 +30,7 @@ class KeyConflict(NamedTuple):
 
     def __str__(self) -> str:
         what = f"{self.other.id} ({self.other.help})" if self.other.id else f"“{self.other.help}”"
-        is_key = f"{self.new} is" if self.new == self.key else f"{self.new} cannot be told from {self.key},"
+        is_key = f"{self.new} is" if self.new == self.key else f"{self.new} clashes with {self.key},"
         return f"{is_key} the key of {what}, {self.other.place}"
 
 

@@ -75,7 +75,7 @@ def judge_keys(name: str, keys: str, declared: Iterable[BoundKeys]) -> tuple[str
             return "", fault
         key = " ".join(parts)
         if key not in spelled and (pair := _overlap([key], spelled)):
-            return "", f"{pair[0]} cannot be told from {pair[1]}"
+            return "", f"{pair[0]} clashes with {pair[1]}"
         spelled.append(key)
     if _is_way_out(name) and any("escape" in one.keys for one in own):
         spelled.append("escape")  # whoever is lost presses it

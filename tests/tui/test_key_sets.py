@@ -89,7 +89,7 @@ def test_C16_own_keys_are_over_those_of_the_set() -> None:
         "timeline.pin: ctrl+f is the key of find (Search), the main screen",
     )
     assert check_in_set({"timeline.pin": "g"}, "vim").faults == (
-        "timeline.pin: g cannot be told from g g, the key of timeline.start (Start), the timeline",
+        "timeline.pin: g clashes with g g, the key of timeline.start (Start), the timeline",
     )
 
 
