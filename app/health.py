@@ -239,7 +239,7 @@ async def check_terminal(environ: Mapping[str, str], *, on_terminal: bool) -> He
     term, size = environ.get("TERM", ""), shutil.get_terminal_size()
     if term in ("", "dumb", "unknown"):
         return HealthFinding(
-            "warning", f"TERM is {term or 'not set'}: the app does not start", 'Use oi-tui run "TASK".'
+            "warning", f"TERM is {term or 'not set'}: a session is plain lines, without a screen", "Set TERM."
         )
     colours = COLOURS.get(environ.get("COLORTERM", ""), "256 colours" if "256" in term else "few colours")
     inside = " in tmux" if "TMUX" in environ else " in screen" if "STY" in environ else ""

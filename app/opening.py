@@ -4,11 +4,11 @@ to resume, kernels that stay alive.
 Imports at the top are few and cheap, and none of them is that of the command line.
 """
 
+import contextlib
 import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from oi_tui.app.engine.core.settings import Settings, survives_hangup
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
 from oi_tui.app.terminal.echo import echo
-from oi_tui.app.terminal.skeleton import SKELETON
+from oi_tui.app.terminal.skeleton import SKELETON, look_file
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from oi_tui.app.tui import OiTui
 
 
-@contextmanager
+@contextlib.contextmanager
 def tell_errors() -> Iterator[None]:
     """End the program at an error of ours with two lines on stderr and an exit code, never a stack trace."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -64,14 +64,16 @@ def open_app(
 ) -> None:
     """The full-screen app until it is left, or a `linear` session; ends the program. SettingsError where there is no
     terminal for it."""
-    if linear or wants_lines(flags):
+    if linear or is_dumb() or os.environ.get("ACCESSIBLE"):
         open_linear(flags, prompt=prompt, go_on=go_on, resume=resume, elsewhere=elsewhere)
     require_terminal()
+    place = flags.workplace()
+    if place.settings.screen.linear:
+        open_linear(flags, prompt=prompt, go_on=go_on, resume=resume, elsewhere=elsewhere)
     # The app's world: Textual and the widgets, nothing of the engine's libraries.
     from oi_tui.app.frontend.client import EngineClient, ProcessClient
     from oi_tui.app.tui import OiTui
 
-    place = flags.workplace()
     # An engine would end at once, on a screen where f5 starts it in vain.
     require_kernel(flags.kernel or "", flags.python or "", place.folder)
     screen = _screen(place.settings, theme)
@@ -105,12 +107,6 @@ def open_app(
     run_screen(tui, mouse=mouse, transcript=transcript)
 
 
-def wants_lines(flags: Flags) -> bool:
-    """Whether the session is a linear one although no flag says so: for a screen reader, as its environment or the
-    settings say, and in a terminal that can show nothing else."""
-    return bool(os.environ.get("ACCESSIBLE")) or is_dumb() or flags.settings().settings.screen.linear
-
-
 def is_dumb() -> bool:
     """Whether the terminal only takes lines."""
     return os.environ.get("TERM", "dumb") in ("dumb", "unknown")
@@ -121,6 +117,8 @@ def open_linear(
 ) -> "NoReturn":
     """A session in plain lines until it is left; ends the program."""
     SKELETON.clear()
+    with contextlib.suppress(OSError):
+        os.unlink(look_file(os.environ))  # without it, the next start shows no other screen for a moment
     require_tty()
     import asyncio
 
@@ -155,7 +153,7 @@ def open_linear(
     code = asyncio.run(talk.run())
     session = talk.desk.transcript
     if talk.detached is not None:
-        tell_detached(talk.detached, session.session_id)
+        tell_detached(talk.detached, f"oi-tui --linear --resume {session.session_id}")
     else:
         if session.blocks:
             echo(farewell(session.session_id), err=True)
@@ -233,7 +231,7 @@ def run_screen(tui: "OiTui", *, mouse: bool, transcript: bool = False) -> "NoRet
 
         echo(plain_transcript(session.blocks), nl=False)
     if (left := tui.chat.leaving.detached) is not None:
-        tell_detached(left, session.session_id)
+        tell_detached(left, f"oi-tui attach {session.session_id}")
     else:
         if session.blocks:
             echo(f"Resume with: oi-tui --resume {session.session_id}", err=True)
@@ -241,12 +239,12 @@ def run_screen(tui: "OiTui", *, mouse: bool, transcript: bool = False) -> "NoRet
     sys.exit(tui.return_code or 0)
 
 
-def tell_detached(left: "Detached", session_id: str) -> None:
-    """At the end of the program: the engine keeps running without it."""
+def tell_detached(left: "Detached", command: str) -> None:
+    """At the end of the program: the engine keeps running without it, and this command reconnects."""
     said = "Detached: another terminal took over."
     if not left.taken_over:
         said = f"Detached: the session continues. After {hours(left.idle_limit)} without work it is saved and ends."
-    echo(f"{said}\nReconnect with: oi-tui attach {session_id}", err=True)
+    echo(f"{said}\nReconnect with: {command}", err=True)
 
 
 def hours(seconds: float) -> str:

@@ -9,7 +9,6 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from types import UnionType
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import (
@@ -112,7 +111,7 @@ class LinearSession:
         self._code = 0
         self._past = Transcript()
         self._awaits: asyncio.TimerHandle | None = None
-        self._awaited: UnionType = _BEGUN
+        self._awaited: tuple[type[AnyEvent], ...] = _BEGUN
         self._asked_for_model = self._greeted = False
         self.detached: Detached | None = None
 
@@ -329,7 +328,7 @@ class LinearSession:
         self._link.send(address_verb(verb, self.desk.transcript.session_id))
         self._stop_awaiting()
         self.desk.console.rest(False)
-        self._awaited = _BEGUN if isinstance(verb, Submit | Run | Retry) else _BEGUN | SettingsChanged | SessionOpened
+        self._awaited = _AWAITED.get(type(verb), (*_BEGUN, SettingsChanged, SessionOpened))
         self._awaits = asyncio.get_running_loop().call_later(ANSWERED_WITHIN, self._stop_awaiting)
 
     def _stop_awaiting(self) -> None:
@@ -387,8 +386,9 @@ class LinearSession:
             self._stopping.leave()
 
 
-_BEGUN = TurnStarted | TurnEnded | CodeStarted | NoticeAdded | ConversationCleared
-"""What comes of a prompt, and of code."""
+_BEGUN = (TurnStarted, TurnEnded, CodeStarted, NoticeAdded, ConversationCleared)
+_AWAITED = {Submit: _BEGUN, Retry: _BEGUN, Run: (ExecutionStarted, NoticeAdded)}
+"""What comes of a verb; of others, what changes the session."""
 
 _ANSWERS = ModelsFound | KernelsFound | ContextFound | InstructionsFound | SessionsFound | SessionExported
 """What comes of a verb beside the session."""

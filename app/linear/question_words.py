@@ -7,7 +7,7 @@ from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.text.words import coarse_size, one_line
+from oi_tui.app.engine.text.words import one_line
 
 EDIT, EXPLAIN, REASON = "edit", "explain", "reason"
 """What an answer wants first, before there is a decision."""
@@ -91,10 +91,8 @@ def offer_lines(offers: Sequence[ModelOffer], why: str) -> Iterator[str]:
     if not offers:
         yield "No key and no local server was found."
     for number, offer in enumerate(offers, 1):
-        facts = [one_line(offer.detail)] if offer.detail else []
-        facts += [f"downloads {coarse_size(offer.download_bytes)}"] if offer.download_bytes else []
+        facts = [one_line(part) for part in offer.detail.split(" · ") if part.strip()]
         facts += ["recommended"] if offer.recommended else []
-        facts += ["in use"] if offer.current else []
         yield f"{number}: {one_line(offer.title)}{', ' if facts else ''}{', '.join(facts)}."
     if why:
         yield one_line(why)

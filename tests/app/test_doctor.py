@@ -134,7 +134,7 @@ async def test_V16_no_sandbox_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environ", "state", "said"),
     [
-        ({"TERM": "dumb"}, "warning", "the app does not start"),
+        ({"TERM": "dumb"}, "warning", "plain lines, without a screen"),
         ({"TERM": "tmux-256color", "TMUX": "x", "COLUMNS": "120", "LINES": "40"}, "warning", "in tmux"),
         ({"TERM": "xterm-256color", "COLORTERM": "truecolor"}, "ok", "16 million colours"),
     ],

@@ -130,8 +130,14 @@ def test_A3_a_password_is_not_shown_and_a_line_for_the_code_is_asked(lines: Star
     assert b"sesame" not in shown.raw
 
 
-def test_A4_the_environment_or_the_terminal_asks_for_lines_too(lines: Start) -> None:
-    for environ in ({"ACCESSIBLE": "1"}, {"TERM": "dumb"}):
+def test_A4_the_environment_the_terminal_or_a_setting_asks_for_lines_too(
+    lines: Start, clean_env: dict[str, str]
+) -> None:
+    config = Path(clean_env["XDG_CONFIG_HOME"]) / "oi-tui" / "config.toml"
+    for environ in ({"ACCESSIBLE": "1"}, {"TERM": "dumb"}, {}):
+        if not environ:
+            config.parent.mkdir(exist_ok=True)
+            config.write_text("[screen]\nlinear = true\n", encoding="utf-8")
         shown = lines("Hello.", arguments=("greet",), **environ)
         shown.wait_for("Hello.")
         assert b"\x1b[?1049h" not in shown.raw
