@@ -311,7 +311,7 @@ class LinearSession:
         """Whose turn it is. What was sent begins something, as a rule, and a prompt before that would be noise."""
         if self._awaits is not None:
             return
-        known = bool(self.desk.transcript.session_id) or self.desk.stopped
+        known = self._greeted or self._look_only or self.desk.stopped
         self.desk.console.rest(
             known and not self.desk.busy and not self._questions.is_open and not self._closing.is_set()
         )
