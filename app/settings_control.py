@@ -111,8 +111,10 @@ class SettingsControl:
         loop, transcript = settings.loop, self._bridge.transcript
         if "loop.complete" in changed:
             self._bridge.send(SetComplete(on=loop.complete))
-        if changed & {"loop.max_cost", "loop.max_tokens"}:
-            self._bridge.send(SetBudget(max_cost=loop.max_cost, max_tokens=loop.max_tokens))
+        if changed & {"loop.max_cost", "loop.max_tokens"}:  # the other one may have been set for this session
+            cost = loop.max_cost if "loop.max_cost" in changed else None
+            tokens = loop.max_tokens if "loop.max_tokens" in changed else None
+            self._bridge.send(SetBudget(max_cost=cost, max_tokens=tokens))
         if (
             "loop.approve" in changed
             and STRICTER["loop.approve"](transcript.approval, loop.approve) != transcript.approval

@@ -18,15 +18,15 @@ LONGEST = 300.0
 def try_target(target: str) -> tuple[list[str], bool]:
     """What there is to say of an enabled plugin, a file or the folder of a package, and whether all is well."""
     path = Path(target)
-    if path.is_dir():
+    known = find_plugin(target) if path.name == target else None  # no folder that we are in has a plugin's name
+    if known is None and path.is_dir():
         return _try_folder(path.absolute())
-    if path.suffix == ".py" and path.is_file():
+    if known is None and path.suffix == ".py" and path.is_file():
         found = plugin_of_text(path, read_plugin_file(path.absolute()))
         if found.fault:
             return [f"{target}: {found.fault}"], False
         points = [(process, str(path.absolute())) for process in found.loads]
         return _import_all(points, None)
-    known = find_plugin(target)
     if known is None:
         raise SettingsError(f"There is no plugin, file or folder {target}.")
     if known.state(plugin_decisions().all().get(known.name)) != "enabled":
@@ -77,5 +77,6 @@ def _run(words: list[str], sources: Path | None, cwd: Path | None = None) -> tup
 
 
 def _import_all(points: list[tuple[str, str]], sources: Path | None) -> tuple[list[str], bool]:
-    tried = [_run(["-m", "oi_tui.plugins.one_trial", process, reference], sources) for process, reference in points]
+    command = ["-P", "-m", "oi_tui.plugins.one_trial"]  # nothing of the folder that we are in
+    tried = [_run([*command, process, reference], sources) for process, reference in points]
     return [line for lines, _ in tried for line in lines], all(passed for _, passed in tried)

@@ -23,6 +23,16 @@ _FIXED = {
 _MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 _NEVER_DECIDE = frozenset({"enter", "space", "tab", "backspace", "delete", "ctrl+m", "ctrl+j", "ctrl+i", "ctrl+h"})
 _NEVER_FIRST = _NEVER_DECIDE | {"escape"}
+_NEVER_PERMIT = frozenset({
+    *("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "insert", "backtab"),
+    *("escape", "return", "newline", "ctrl+at", "ctrl+left_square_bracket"),
+})  # fmt: skip
+"""Keys that move or lead out, and other names of those that never decide, as terminals send them."""
+_PERMISSIONS = frozenset({
+    *("approval.run", "approval.edit", "approval.always", "approval.install"),
+    *("again.run", "again.edit", "rebuild.run", "folder.trust", "folder.open"),
+})  # fmt: skip
+"""Decisions by which something may run."""
 """Keys that no sequence begins with: they work at once."""
 
 MOST_OF_SEQUENCE = 4
@@ -92,6 +102,8 @@ def _fault(name: str, parts: list[str], own: list[BoundKeys]) -> str:
             return "a sequence of keys cannot answer a question about code"
         if key in _NEVER_DECIDE or key.rpartition("+")[2] in _NEVER_DECIDE:
             return f"{key} cannot answer a question about code"
+        if name in _PERMISSIONS and (key in _NEVER_PERMIT or key.rpartition("+")[2] in _NEVER_PERMIT):
+            return f"{key} moves or leads out: it cannot let code run"
     if len(parts) > 1 and first in _NEVER_FIRST:
         return f"no sequence can begin with {first}: it works at once"
     if len(parts) > MOST_OF_SEQUENCE:

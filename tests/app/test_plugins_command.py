@@ -91,6 +91,22 @@ def test_x5_a_file_is_tried_before_it_is_enabled(tmp_path: Path) -> None:
     assert call("test", str(path)).exit_code == 1
 
 
+def test_x1_no_folder_that_we_are_in_brings_code_to_the_trial_of_a_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugin_folder().mkdir(parents=True)
+    (plugin_folder() / "tale.py").write_text(ENGINE)
+    assert call("enable", "tale.py", "--yes").exit_code == 0
+    ran = tmp_path / "ran"
+    (tmp_path / "project").mkdir()
+    for name in ("pluggy.py", "tale.py"):
+        (tmp_path / "project" / name).write_text(f"open({str(ran)!r}, 'w')\n{ENGINE}")
+    monkeypatch.chdir(tmp_path / "project")
+    tried = call("test", "tale.py")
+    assert (tried.exit_code, tried.output.splitlines()[1:]) == (0, ["  after_action"])
+    assert not ran.exists()
+
+
 def test_x1_a_built_in_plugin_is_disabled_like_any_other() -> None:
     assert {"ipynb", "html", "md"} <= session_writers(LoadedPlugins("engine").load()).keys()
     assert call("disable", "notebook").exit_code == 0

@@ -79,7 +79,7 @@ def test_C3_keys_are_bound_by_the_id_of_a_command(wished: dict[str, str], bound:
             {"approval.run": "n"},
             "approval.run: n is the key of approval.refuse (Refuse, and say why), when code wants to run",
         ),
-        ({"approval.run": "escape"}, "approval.run: escape is the key of interrupt (Interrupt), the main screen"),
+        ({"approval.run": "escape"}, "approval.run: escape moves or leads out: it cannot let code run"),
         ({"composer.send": "f9"}, "composer.send: enter always sends"),
         ({"approval.scope_1": "f9"}, "approval.scope_1: its key is the number of the choice"),
     ],
@@ -137,6 +137,13 @@ def test_C3_a_wish_that_falls_away_frees_nothing_for_others() -> None:
         "y y",
         " ",
         "r,enter",
+        "left",
+        "shift+end",
+        "pagedown",
+        "escape",
+        "ctrl+[",
+        "ctrl+@",
+        "return",
     ],
 )
 def test_C4_a_decision_is_never_made_by_a_key_that_sends_types_or_moves(name: str, key: str) -> None:

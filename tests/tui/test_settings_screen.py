@@ -248,7 +248,7 @@ async def test_C15_an_edited_file_applies_as_far_as_it_can_and_nothing_milder_do
         )
         await stage.settle()
         assert stage.app.theme == "dracula"
-        assert stage.engine.asked == [SetBudget(max_cost=3.0, max_tokens=0)]
+        assert stage.engine.asked == [SetBudget(max_cost=3.0)]  # a limit of tokens of this session stays
 
         words, failed = edit("[screen]\ntheme = 'nord'\n[loop]\nmax_cots = 3.0\n")
         assert failed
