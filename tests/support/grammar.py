@@ -30,7 +30,7 @@ ALLOWED = re.compile(
     r"|\x1b\[(?P<row>\d{1,3});(?P<column>\d{1,3})H"
     r"|\x1b\[(?P<first>\d{1,3});(?P<last>\d{1,3})r\x1b\[\d{1,3};1H(?:(?:\r\n)+|(?:\x1bM)+)\x1b\[r"  # rows are moved
     rf"|\x1b\[\?(?:{_MODES})[hl]"
-    r"|\x1b\[\?(?:2026|2048)\$p"  # are whole frames, and sizes in the band, known?
+    r"|\x1b\[\?(?:2026|2048|5522)\$p"  # are whole frames, sizes in the band, a clipboard known?
     r"|\x1b\[>\d{1,2}u|\x1b\[<u"  # the keyboard protocol, on and off
     r"|\x1b\[>4(?:;1)?m"  # that of xterm, on and off
     rf"|\x1b\]22;(?:{_SHAPES})\x07"  # the pointer's shape
