@@ -90,8 +90,10 @@ class LoadedPlugins:
             self.plugins.append((label, call_within(LOADING, load)))
         except TookTooLong:
             self.troubles.append(Trouble(name, "", "cannot be loaded", f"its import took longer than {LOADING:.0f} s"))
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             # The boundary to somebody else's code: whatever its import raises, we continue without it.
+            if isinstance(error, KeyboardInterrupt):
+                raise
             _log.warning("the plugin %s cannot be loaded", label, exc_info=True)
             self.troubles.append(Trouble(name, "", "cannot be loaded", error_line(error)))
         else:

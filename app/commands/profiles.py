@@ -30,8 +30,8 @@ class SettingChange(NamedTuple):
     def words(self) -> str:
         """In one line, as the file has it."""
         mark = {"stricter": "  ▲ stricter", "milder": "  ▼ milder", "": ""}[self.strictness]
-        before = f"  (now {_in_toml(self.before)})" if self.before not in (None, "", (), {}) else ""
-        return f"{self.key} = {_in_toml(self.after)}{before}{mark}"
+        before = f"  (now {_value_in_words(self.key, self.before)})" if self.before not in (None, "", (), {}) else ""
+        return f"{self.key} = {_value_in_words(self.key, self.after)}{before}{mark}"
 
 
 class ProfileRow(NamedTuple):
@@ -194,11 +194,13 @@ def _section_in_words(section: str, values: Mapping[str, Any]) -> str:
         case "instructions":
             return "instructions"
         case _:
-            return ", ".join(f"{key} {_in_toml(value)}" for key, value in values.items())
+            return ", ".join(f"{key} {_value_in_words(f'{section}.{key}', value)}" for key, value in values.items())
 
 
-def _in_toml(value: object) -> str:
-    """The value as it is in the file, as far as a line has room."""
+def _value_in_words(key: str, value: object) -> str:
+    """The value of `section.name` as it is in the file, as far as a line has room, if it is no secret."""
+    if key == "model.extra" or (key == "model.api_base" and set(str(value)) & set("@?")):
+        return "(hidden)"  # headers and fields of requests, an address with a password or a key
     match value:
         case bool():
             return str(value).lower()

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from oi_tui.app.cli import program
-from oi_tui.app.commands.profiles import profile_change, profile_row, profile_rows
+from oi_tui.app.commands.profiles import profile_change, profile_row, profile_rows, profiles_in_words
 from oi_tui.app.commands.strictness import strictness
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.core.settings import LoopSection, PolicySection, SandboxSection, Settings
@@ -110,6 +110,16 @@ def test_C8_what_a_profile_of_anybody_says_writes_nothing_else_on_the_terminal(c
     shown = run().output + run("show", "blue").output
     assert "\x1b" not in shown
     assert "\u202e" not in shown
+
+
+def test_C8_no_secret_of_a_profile_is_shown(config: Path, run: Run) -> None:
+    secret = "hunter2-SuperToken-ABC"
+    said = f'api_base = "https://me:{secret}@example.com/v1"\n[model.extra]\nheaders = {{X-A = "{secret}"}}\n'
+    own(config, "mine", f"[model]\n{said}")
+    (config / "config.toml").write_text(f"[model]\n{said.replace('ABC', 'DEF')}")
+    shown = run("show", "mine").output
+    assert "model.api_base = (hidden)  (now (hidden))" in shown
+    assert "hunter2" not in shown + "".join(profiles_in_words().values())
 
 
 def test_C8_profiles_are_begun_edited_and_deleted_by_a_command(

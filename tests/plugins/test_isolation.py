@@ -1,5 +1,6 @@
 """Plugins that raise, hang or are slow: named with their time, and everything else goes on."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -10,6 +11,8 @@ from oi_tui.app.engine.hooks import calling
 from oi_tui.app.engine.hooks.calling import STRIKES, Hooks, PluginFailed
 from oi_tui.app.engine.hooks.specs import EngineHooks, hookimpl
 from oi_tui.app.engine.hooks.time_limit import TookTooLong, call_within
+from oi_tui.plugins import host
+from oi_tui.plugins.host import LoadedPlugins
 
 
 def hooks_of(slow: float = 10.0, **functions: Callable[..., object]) -> Hooks:
@@ -39,6 +42,21 @@ def test_x2_a_hook_that_hangs_is_broken_off_and_named_with_its_time(
     assert hooks.call("event_happened", session_id="s", event=None) == ["p"]
     assert time.monotonic() - began < 5
     assert hooks.troubles[0].title == "The plugin p hung: its hook event_happened was stopped after 0 s."
+
+
+@pytest.mark.parametrize("kind", [type("Odd", (BaseException,), {}), GeneratorExit, asyncio.CancelledError, SystemExit])
+def test_x2_whatever_a_plugin_raises_is_its_own_failure(
+    kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise kind("no")
+
+    hooks = hooks_of(judge_action=fail)
+    assert hooks.call("judge_action", session_id="s", block=None) == ["p"]
+    monkeypatch.setattr(host, "import_module", lambda module: fail())
+    loaded = LoadedPlugins("engine")
+    loaded.load()
+    assert {trouble.fault for trouble in loaded.troubles} == {"cannot be loaded"}
 
 
 def test_x2_a_limit_that_was_kept_leaves_nothing_behind_that_rings_later() -> None:

@@ -1,6 +1,5 @@
 """Calls plugins: what they do wrong is named, timed and broken off, and everything else goes on."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -190,8 +189,10 @@ class Hooks:
             self._report(plugin, hook, error)
             self._tell(Trouble(plugin, hook, "hung", f"{TIME_LIMIT:.0f} s"))
             raise PluginFailed from None
-        except (Exception, SystemExit, asyncio.CancelledError) as error:
+        except BaseException as error:
             # The boundary to somebody else's code: the session continues without it, even if it wants to exit.
+            if isinstance(error, KeyboardInterrupt):
+                raise
             self._report(plugin, hook, error)
             self._tell(Trouble(plugin, hook, "failed", error_line(error)))
             raise PluginFailed from error

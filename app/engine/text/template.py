@@ -71,6 +71,7 @@ def render_template(text: str, variables: Mapping[str, TemplateValue]) -> str:
         keep_trailing_newline=True,
         finalize=lambda value: ", ".join(value) if isinstance(value, tuple) else value,
     )
+    environment.globals.clear()
     try:
         tree = environment.parse(text)
         lists = frozenset(
@@ -112,6 +113,8 @@ def _check(node: "nodes.Node", lists: frozenset[str], loops: int) -> None:
     if kind not in _PLAIN:
         raise TemplateFailed(f"{line} a template can have no {_WORDS.get(kind, kind)}.")
     match node:
+        case nodes.Name(name="self"):
+            raise TemplateFailed(f"{line} there is no variable self.")
         case nodes.For():
             loops += 1
             target, over = node.target, node.iter
