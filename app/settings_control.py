@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import STRICTER
-from oi_tui.app.engine.core.settings import AT_ONCE, ScreenSection, Settings, SettingsSection
+from oi_tui.app.engine.core.settings import AT_ONCE, Settings, SettingsSection
 from oi_tui.app.engine.core.verbs import SetApproval, SetBudget, SetComplete
 from oi_tui.app.engine.files.given_file import file_stamp
 from oi_tui.app.engine.files.settings_file import SettingsLayer
@@ -42,13 +42,13 @@ class SettingsChange(NamedTuple):
 
 
 class SettingsControl:
-    """Knows the settings that were read last. `use_screen` applies those of the screen whose keys it is given."""
+    """Knows the settings that were read last. `use_screen` applies those of the screen that changed."""
 
     def __init__(
         self,
         flags: Flags,
         bridge: Bridge,
-        use_screen: Callable[[ScreenSection, Set[str]], None],
+        use_screen: Callable[[Settings, Set[str]], None],
         settings: Settings,
         key_faults: KeyFaults,
     ) -> None:
@@ -92,7 +92,7 @@ class SettingsControl:
         self.settings, self._files, self._broken, self._origins = settings, files, False, loaded.origins
         self._applied = self._seen = stamps
         now = {key for key in changed if key in AT_ONCE}
-        self._use_screen(settings.screen, {key for key in now if key.startswith("screen.")})
+        self._use_screen(settings, {key for key in now if key.startswith("screen.") or key == "keys"})
         now |= self._tell_engine(settings, frozenset(changed))
         return SettingsChange(
             tuple(key for key in changed if key in now), tuple(key for key in changed if key not in now)

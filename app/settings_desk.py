@@ -12,7 +12,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.settings import ImageMode, ScreenSection
+from oi_tui.app.engine.core.settings import ImageMode, Settings
 from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.look import ThemeControl
@@ -127,8 +127,10 @@ class SettingsDesk:
         if words:
             self._app.notify(words, severity="warning" if failed else "information", timeout=0 if failed else 8)
 
-    def _use_screen(self, screen: ScreenSection, changed: Set[str]) -> None:
-        look = self._look_of
+    def _use_screen(self, settings: Settings, changed: Set[str]) -> None:
+        look, screen = self._look_of, settings.screen
+        if changed & {"screen.keys", "keys"}:
+            self._chat.parts.keys.use(settings)
         if "screen.theme" in changed and screen.theme != look.themes.chosen:
             look.themes.choose(screen.theme)
         if "screen.mouse" in changed and isinstance(self._app._driver, LinuxDriver):

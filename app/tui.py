@@ -174,7 +174,7 @@ class OiTui(TypingOrder):
         if self._workplace is None or len(self.screen_stack) > 1:
             return
         if self.chat.bridge.busy:
-            self.notify("Code is running. Escape interrupts it; then try again.", severity="warning")
+            self.notify("Code is running. Interrupt it, then try again.", severity="warning")
             return
         place, before = self._workplace, self._workplace.setup
 
@@ -308,7 +308,7 @@ class OiTui(TypingOrder):
             self.notify("This terminal's mouse cannot be switched.", severity="warning")
         elif driver._mouse:
             use_mouse(driver, False)
-            self.notify("The mouse is the terminal's now. f4 takes it back.")
+            self.notify("The mouse is the terminal's now. /mouse takes it back.")
         else:
             use_mouse(driver, True)
             self.notify("The mouse works here again.", timeout=2)

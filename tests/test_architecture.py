@@ -96,10 +96,16 @@ AFTER_THE_FIRST_FRAME = {
         *(f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "key_help", "palette_screen")),
         "oi_tui.app.settings_desk",
     },
-    "app/screens/chat.py": {f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")},
+    "app/screens/chat.py": {
+        *(f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")),
+        "oi_tui.widgets.keyrow",
+    },
     "app/screens/prompt_desk.py": {
         *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "command_desk", "confirm", "external_editor")),
+        "oi_tui.widgets.keyrow",
     },
+    "app/screens/pasting.py": {"oi_tui.widgets.keyrow"},
+    "app/screens/stop_keys.py": {"oi_tui.widgets.keyrow"},
     "app/commands/registry.py": {f"oi_tui.app.commands.{name}" for name in ("macro_file", "profiles")},
     "app/commands/macro_file.py": {"oi_tui.app.engine.files.settings_edit"},
     "app/commands/macros.py": {"oi_tui.app.engine.files.settings_edit"},

@@ -22,7 +22,7 @@ from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.app.engine.text.safe import collapse_blanks, visible_text
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.approval_keys import ANSWER_KEYS, answer_letters, stage_labels
+from oi_tui.widgets.approval_keys import ANSWER_KEYS, answer_keys, answer_letters, stage_labels
 from oi_tui.widgets.approval_view import TIME_LIMITS, ApprovalStage, ApprovalView, changed_lines
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.editor import SourceEditor
@@ -34,8 +34,8 @@ from oi_tui.widgets.timeline.source_view import SourceView
 
 _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "ctrl+up"})
 
-BY_NUMBER = "Press a number to approve, or esc. Enter never approves."
-UNSEEN = "Look at the end first: the end key shows it."
+BY_NUMBER = "Press a number to approve. Enter never approves."
+UNSEEN = "Look at the end of the code first."
 _OF_ARMING = (BY_NUMBER, UNSEEN, TOO_EARLY, WRITTEN_ON)  # said no longer when the keys count again
 
 
@@ -134,13 +134,12 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def ask(self, request: DecisionRequested, *, writing: bool = False) -> None:
         """Put this question; `writing`: while the person is writing a prompt."""
-        self.request, self.asked_id = request, request.request_id
-        self.source = request.source
+        self.request, self.asked_id, self.source = request, request.request_id, request.source
         self._why, self._time_limit = False, None
         self.full = False
         self.query_one(Input).value = ""
-        run = (keymap := keymap_of(self)).get("approval.run", "y")
-        self._stray.begin(answer_letters(keymap), run, writing=writing and self.arming.is_typing)
+        run, letters = answer_keys(keymap_of(self))["approval.run"], answer_letters(keymap_of(self))
+        self._stray.begin(letters, run, writing=writing and self.arming.is_typing)
         _show_source(self.query_one(SourceView), request, self.source)
         self._enter("question")
 
@@ -346,6 +345,7 @@ class ApprovalPanel(Widget, can_focus=True):
             below=view.rows_below,
             full=self.full,
             why=self._why,
+            keys=answer_keys(keymap_of(self)),
             away=self.app.app_focus and (focused is None or self not in focused.ancestors_with_self),
             time_limit=self._time_limit,
             said=self._said,

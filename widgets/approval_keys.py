@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.widgets.approval_view import ApprovalView
-from oi_tui.widgets.keyrow import Hint, KeyLabel, key_labels, keys_of
+from oi_tui.widgets.keyrow import Hint, KeyLabel, back_label, key_labels, keymap_of, keys_of, shown_key
 
 ANSWER_KEYS: list[BindingType] = [
     Hint("y", "decide('run')", "Run it once", id="approval.run", label="run"),
@@ -50,19 +50,18 @@ LETTERS = frozenset("yeainsvjk? ")
 """What means something at the question; any other letter is a part of something else."""
 
 _ALL = frozenset("yeainsv?")
+_FOCUS = Hint("tab", "screen.switch_focus", "Back to the question", id="focus")
+"""The command of this id."""
 _SCOPES: dict[ScopeKind, str] = {"source": "this exact one", "commands": "these commands", "turn": "this turn"}
 
 
 def stage_labels(panel: Widget, face: ApprovalView, editor: Sequence[KeyLabel]) -> tuple[KeyLabel, ...]:
     """The keys that work now; `editor` are those of the editor."""
     if face.away:
-        here = KeyLabel(
-            "tab",
-            "back to the question",
-            "back to the question",
-        )
+        does = "back to the question"
+        here = KeyLabel(shown_key(_FOCUS, keymap_of(panel)), does, does, hint=_FOCUS)
         return (here, *_answers(panel, face, _ALL)) if face.stage == "question" else (here,)
-    back = KeyLabel("esc", "back", "back", owner=panel, action="screen.step_back")
+    back = back_label(panel)
     match face.stage:
         case "editing":
             return tuple(editor)
@@ -79,6 +78,12 @@ def _answers(panel: Widget, face: ApprovalView, off: frozenset[str]) -> tuple[Ke
     words = {"v": ("smaller", "small")} if face.full else {}
     keys = (key for key in "yeainsv?" if key != "i" or face.is_offered)
     return key_labels(panel, *keys, words=words, off=off)
+
+
+def answer_keys(keymap: Mapping[str, str]) -> dict[str, str]:
+    """The key of each answer as it is shown, by the id of its binding."""
+    named = (one for one in ANSWER_KEYS if isinstance(one, Binding) and one.id)
+    return {one.id or "": shown_key(one, keymap) for one in named}
 
 
 def answer_letters(keymap: Mapping[str, str]) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """What the approval panel says at a moment, as a pure function of what it knows then."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Literal
 
@@ -26,13 +26,15 @@ _HEADINGS: dict[ApprovalStage, str] = {
     "reason": "Refuse",
     "scope": "Run this, and always…",
 }
-_ANSWERS = """\
-y  runs it once
-e  edits it first
-a  chooses what runs without asking from now on
-n  refuses it: with a reason the model goes on, without one the turn ends
-s  stops the turn
-ctrl+t  gives this run a time limit: 1 minute, 10 minutes, none"""
+_ANSWERS = {
+    "approval.run": "runs it once",
+    "approval.edit": "edits it first",
+    "approval.always": "chooses what runs without asking from now on",
+    "approval.refuse": "refuses it: with a reason the model goes on, without one the turn ends",
+    "approval.stop": "stops the turn",
+    "approval.limit": "gives this run a time limit: 1 minute, 10 minutes, none",
+}
+"""What a key does, by the id of its binding."""
 
 _LIMITS = {60.0: "time limit 1 minute", 600.0: "time limit 10 minutes", 0.0: "no time limit"}
 TIME_LIMITS: tuple[float | None, ...] = (None, *_LIMITS)
@@ -57,6 +59,8 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of the source under the lower edge."""
     full: bool
     why: bool
+    keys: Mapping[str, str]
+    """That of each answer as it is shown, by the id of its binding."""
     away: bool = False
     """Whether the keys are elsewhere, in the timeline for instance."""
     time_limit: float | None = None
@@ -101,9 +105,11 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         if self.request.why:
             parts.append(lettering(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))
         if self.is_offered:
-            parts.append(lettering((f"i: {safe_text(self.request.offer)}, once", "$accent")))
+            parts.append(
+                lettering((f"{self.keys['approval.install']}: {safe_text(self.request.offer)}, once", "$accent"))
+            )
         if self.time_limit is not None:
-            parts.append(lettering((f"ctrl+t: {_LIMITS[self.time_limit]}", "$accent")))
+            parts.append(lettering((f"{self.keys['approval.limit']}: {_LIMITS[self.time_limit]}", "$accent")))
         said = Content(" · ").join(parts)
         if self.why:
             said = Content("\n").join([said] * bool(said.plain) + [lettering(self._explanation())])
@@ -120,7 +126,8 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         """Which mode or rule asks, what the labels are worth, and what the keys do."""
         cause = "" if self.request.why else "You are asked because the approval mode is “ask”. "
         labels = "What the code does is read off it: it may do more. " if self.request.labels else ""
-        return "\n".join(filter(None, (f"{cause}{labels}".strip(), _ANSWERS)))
+        answers = (f"{key}  {does}" for name, does in _ANSWERS.items() if (key := self.keys[name]))
+        return "\n".join(filter(None, (f"{cause}{labels}".strip(), *answers)))
 
     def more(self) -> Content:
         """What lies below the edge; nothing where the source has other rows now."""

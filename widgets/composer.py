@@ -67,11 +67,11 @@ class PromptArea(TextBox):
         ),
         Binding("alt+q", "submit(True)", "Send after the turn that runs", id="composer.queue", priority=True),
         Binding(
-            "alt+enter,ctrl+j,shift+enter",
+            "ctrl+j,alt+enter,shift+enter",
             "newline",
             "New line; so does \\ before enter",
             id="composer.newline",
-            key_display="alt+enter, ctrl+j",
+            key_display="ctrl+j, alt+enter",
         ),
         Binding("up", "line(-1)", "Line up; at the top, the queued prompt, then earlier ones", id="composer.up"),
         Binding("down", "line(1)", "Line down; at the bottom, later prompts", id="composer.down"),

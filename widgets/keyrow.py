@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.events import Click
 from textual.geometry import Size
+from textual.keys import key_to_character
 from textual.reactive import reactive
 from textual.widget import Widget
 
@@ -61,7 +62,11 @@ def keys_of(binding: Binding, keymap: Mapping[str, str]) -> str:
     return "" if chosen == UNBOUND else chosen
 
 
-_SHOWN = {"escape": "esc", "pagedown": "pgdn", "down": "↓", "question_mark": "?"}
+_SHOWN = {"escape": "esc", "pagedown": "pgdn", "up": "↑", "down": "↓", "question_mark": "?", "f1": "F1"}
+_SHOWN |= {"underscore": "_", "slash": "/", "plus": "+", "minus": "-", "backslash": "\\"}
+
+_BACK = Hint("escape", "screen.step_back", "Back", id="interrupt", label="back")
+"""The command of this id, as widgets show it that are a part of the main screen."""
 
 
 def key_labels(
@@ -87,9 +92,44 @@ def key_labels(
 def shown_key(binding: Binding, keymap: Mapping[str, str]) -> str:
     """The first key of a binding as a row shows it; "" without one."""
     if binding.id not in keymap and binding.key_display:
-        return binding.key_display
+        return binding.key_display.split(", ")[0]
     chosen = keys_of(binding, keymap).split(",")[0]
-    return " ".join(_SHOWN.get(key, key) for key in chosen.split())
+    return " ".join(map(_spell_key, chosen.split()))
+
+
+def _spell_key(key: str) -> str:
+    modifiers, plus, base = key.rpartition("+")
+    character = key_to_character(base)
+    if character is None or not character.isprintable() or character.isspace():
+        character = base
+    return f"{modifiers}{plus}{_SHOWN.get(base, character)}"
+
+
+def key_in_use(place: DOMNode, name: str, owner: type[DOMNode] | None = None) -> str:
+    """The first key of the binding with this id, as a row shows it; "" without one. It is a binding of `owner`, else of
+    `place` or what that is in; KeyError if none of them has it."""
+    owners = [owner] if owner is not None else [type(node) for node in place.ancestors_with_self]
+    for base in (base for one in owners for base in one.__mro__):
+        for item in vars(base).get("BINDINGS", ()):
+            if isinstance(item, Binding) and item.id == name:
+                return shown_key(item, keymap_of(place))
+    raise KeyError(name)
+
+
+def key_hint(place: DOMNode, *parts: tuple[str, str], owner: type[DOMNode] | None = None) -> str:
+    """`ctrl+p commands · F1 help`, of ids and what their keys do; what is unbound is not in it."""
+    keyed = ((key_in_use(place, name, owner), words) for name, words in parts)
+    return " · ".join(f"{key} {words}" for key, words in keyed if key)
+
+
+def stop_key(place: DOMNode) -> str:
+    """The key that interrupts, and leads one step back, where it is not known that the main screen is around."""
+    return shown_key(_BACK, keymap_of(place))
+
+
+def back_label(owner: Widget, label: str = "back") -> KeyLabel:
+    """The way out of a part of the main screen."""
+    return KeyLabel(stop_key(owner), label, label, owner=owner, action=_BACK.action, hint=_BACK)
 
 
 class KeyRow(Widget, can_focus=False):

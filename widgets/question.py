@@ -15,7 +15,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.whereabouts import describe_running_line
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow, back_label
 from oi_tui.widgets.lettering import Words, lettering
 from oi_tui.widgets.stray_keys import NOT_ARMED
 
@@ -162,7 +162,7 @@ class QuestionPanel(Widget):
     def _show_keys(self) -> None:
         self.query_one(KeyRow).labels = (
             KeyLabel("enter", "send to the code", "send", self.armed),
-            KeyLabel("esc", "interrupt the code", "interrupt"),
+            back_label(self, "interrupt the code")._replace(short="interrupt", owner=None),  # pressed, not clicked
         )
 
     def _show_title(self) -> None:

@@ -14,7 +14,9 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from oi_tui.widgets.field import Field
+from oi_tui.widgets.keyrow import key_hint
 from oi_tui.widgets.lettering import Words
+from oi_tui.widgets.timeline.view import Timeline
 
 
 class SearchBar(Widget):
@@ -79,7 +81,9 @@ class SearchBar(Widget):
         """While the text is typed, `n` is a letter of it."""
         if self.is_mounted:
             types = self.query_one(Input).has_focus
-            keys = "enter next · esc close" if types else "n next · N previous · esc close"
+            found = (("timeline.next_match", "next"), ("timeline.match_before", "previous"))
+            steps = "enter next" if types else key_hint(self, *found, owner=Timeline)
+            keys = " · ".join(filter(None, (steps, key_hint(self, ("search.close", "close")))))
             shown = f"{self.matches} · {keys}" if self.matches and self.size.width > 60 else self.matches
             self.query_one("#search-count", Words).update(shown)
 

@@ -40,7 +40,7 @@ class StrayKeys:
         """A question appears at which these letters mean something, and the key `run` approves; `writing`: in the
         middle of a sentence."""
         self._letters = letters
-        self._not_by_enter = NOT_BY_ENTER.replace(" y ", f" {run.split(',')[0]} ")
+        self._not_by_enter = NOT_BY_ENTER.replace("y runs", f"{run} runs") if run else "Enter never approves."
         self._writing, self._held = writing, ""
 
     def judge(self, key: str, character: str | None, *, armed: bool) -> KeyFate:

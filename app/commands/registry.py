@@ -102,7 +102,7 @@ class Command(NamedTuple):
     def why_not(self, now: Situation) -> str:
         """Why it does not apply now, "" where it does."""
         if self.verb is not None and now.stopped:
-            return "the engine is not running; f5 starts it"
+            return "the engine is not running; /engine starts it"
         applies, why = _APPLIES.get(self.when, (None, ""))
         return "" if applies is None or applies(now) else why
 
@@ -321,7 +321,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("find", "Search", "Search in the session", key="ctrl+f", slash="find", action="screen.part('find')"),
     Command(
-        "engine", "Restart the engine", "After it was lost, on the same session", key="f5",
+        "engine", "Restart the engine", "After it was lost, on the same session", key="f5", slash="engine",
         action="screen.part('engine')", when="stopped",
     ),
     Command(
@@ -375,25 +375,3 @@ def own_keys(row: Command, keymap: Mapping[str, str]) -> str:
     """The keys of a command: the person's own, else those that are declared; "" if it is unbound."""
     keys = keymap.get(row.id, row.key)
     return "" if keys == UNBOUND else keys
-
-
-_IN_HINTS = {
-    "ctrl+p": "palette",
-    "F1": "help",
-    "f5": "engine",
-    "alt+q": "composer.queue",
-    "ctrl+j": "composer.newline",
-    "ctrl+x": "composer.drop",
-}
-"""Keys that hints name, and what they do."""
-
-
-def rebound_hint(hint: str, keymap: Mapping[str, str]) -> str:
-    """A hint with the person's own keys; what is unbound is not in it."""
-    parts = hint.split(" · ")
-    for key, name in _IN_HINTS.items() if keymap else ():
-        if name in keymap:
-            own = keymap[name].split(",")[0]
-            parts = [re.sub(rf"^{re.escape(key)}(?= )", own, part) for part in parts]
-            parts = [part for part in parts if not part.startswith(f"{UNBOUND} ")]
-    return " · ".join(parts)

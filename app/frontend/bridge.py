@@ -139,7 +139,7 @@ class Bridge:
     def send(self, verb: AnyVerb) -> None:
         """Ask the engine, in order, for something about the session shown now, even if another is being opened."""
         if self.stopped:
-            self._notice("warning", "The engine is not running.", "Press f5 to start it again.")
+            self._notice("warning", "The engine is not running.", "/engine starts it again.")
             return
         if isinstance(verb, Submit):
             self._watch.note_prompt()
@@ -262,7 +262,7 @@ class Bridge:
         if self.transcript.turn_open:
             self._apply([TurnEnded(reason="engine_lost")])
         self._watch.say("engine stopped")
-        hint = "Press f5 to start it again; the conversation is kept."
+        hint = "/engine starts it again; the conversation is kept."
         self._notice("error", title, hint, detail)
 
     # -- replies ---------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ class SlashCommands:
         if why := row.why_not(
             Situation(desk.transcript.turn_open, desk.busy, not desk.transcript.blocks, desk.stopped)
         ):
-            raise WrongArgument(f"/{row.slash} does not apply now: {why.replace('f5 starts it', '/engine starts it')}.")
+            raise WrongArgument(f"/{row.slash} does not apply now: {why}.")
         if not typed.argument and row.arguments and row.arguments[0].required:
             choices = ", ".join(row.choices()) or row.argument
             raise WrongArgument(f"Say what: /{row.slash} {choices}. {row.help}.")

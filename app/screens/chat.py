@@ -19,7 +19,7 @@ from textual.events import DescendantFocus, Resize, ScreenResume
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from oi_tui.app.commands.registry import bindings, rebound_hint
+from oi_tui.app.commands.registry import bindings
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import (
@@ -239,21 +239,28 @@ class ChatScreen(Screen[None]):
     @on(DescendantFocus)
     @on(TextArea.Changed)
     def show_keys(self) -> None:
-        """The hint tells of the keys that work now."""
-        hint = "ctrl+p commands · F1 help"
-        if self._parts is not None and self._parts.timeline.has_focus:
+        """The hint tells of the keys that work now; until everything is there, they are as declared."""
+        if self._parts is None:
+            return
+        from oi_tui.widgets.keyrow import key_hint  # loaded with the parts
+
+        area = self.query_one(PromptArea)
+        hint = key_hint(self, ("palette", "commands"), ("help", "help"))
+        if self._parts.timeline.has_focus:
             hint = self._parts.pane.hint
-        elif self._parts is not None and self._parts.sessions.has_focus_within:
+        elif self._parts.sessions.has_focus_within:
             hint = ""  # it shows its own keys
         elif self.bridge.stopped:
-            hint = "f5 starts the engine"
-        elif self._queued and not self.query_one(PromptArea).text:
-            hint = f"{self._queued} queued · ↑ edit · ctrl+x drop"
+            hint = key_hint(self, ("engine", "starts the engine")) or "/engine starts it"
+        elif self._queued and not area.text:
+            keys = key_hint(area, ("composer.up", "edit"), ("composer.drop", "drop"))
+            hint = f"{self._queued} queued · {keys}".removesuffix(" · ")
         elif self.bridge.busy:
-            hint = "enter steer · alt+q queue" if self.query_one(PromptArea).text else "enter steers · esc stops"
-        elif self.query_one(PromptArea).text:
-            hint = "ctrl+j new line"
-        self.query_one(Composer).hint = rebound_hint(hint, getattr(self.app, "keymap", {}))
+            does = (("composer.send", "steer"), ("composer.queue", "queue"))
+            hint = key_hint(area, *(does if area.text else (("composer.send", "steers"), ("interrupt", "stops"))))
+        elif area.text:
+            hint = key_hint(area, ("composer.newline", "new line"))
+        self.query_one(Composer).hint = hint
         self.query_one(Bottom).offer_enter(self._clock())
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:

@@ -30,16 +30,21 @@ class KeyDesk:
         if self._settings.keys or self._settings.screen.keys != "default":
             chat.run_worker(self._use(), name="keys")
 
+    def use(self, settings: Settings) -> None:
+        """From now on the keys of these settings."""
+        self._settings = settings
+        self._chat.run_worker(self._use(), name="keys")
+
     def open(self) -> None:
         self._chat.run_worker(self._open(), name="keys")
 
     async def _use(self) -> None:
-        control = await self._load()
+        control, wished = await self._load(), (self._settings.keys, self._settings.screen.keys)
         from oi_tui.app.screens.key_sets import place_of_fault  # loaded with it
 
         if not self._chat.query("StatusBar"):
             return  # the program is ending already
-        if faults := control.use(control.wished, control.set_name):
+        if faults := control.use(*wished):
             more = f" ({len(faults) - 1} more: oi-tui doctor)" if len(faults) > 1 else ""
             self._chat.notify(f"{place_of_fault(faults[0])}{more}", severity="warning", timeout=15)
 

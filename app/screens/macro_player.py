@@ -24,6 +24,7 @@ from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
+from oi_tui.widgets.keyrow import stop_key
 
 TICK = 0.1
 """Seconds between looks at whether the next step can begin."""
@@ -97,7 +98,7 @@ class MacroPlayer:
 
     def _record(self, name: str) -> None:
         if self.is_playing:
-            raise WrongArgument("A macro is playing. Escape stops it.")
+            raise WrongArgument("A macro is playing. /macro stop ends it.")
         if not is_macro_name(name):
             raise WrongArgument("Say /macro record NAME, with small letters, digits and hyphens in the name.")
         self._name, self._steps = name, []
@@ -173,11 +174,11 @@ class MacroPlayer:
             if self._bridge.stopped:
                 raise MacroStopped("The engine is not running.")
             if not (self._bridge.busy or asked) and self._screen.is_current:
-                self._tell(f"{self._told} · esc stops", seconds=0)
+                self._tell(f"{self._told} · {stop_key(self._screen)} stops", seconds=0)
                 return
             waits = "waits for you" if asked or not self._screen.is_current else "waits"
             if shown != waits and not asked:
-                self._tell(f"{self._told} {waits} · esc stops", seconds=0)
+                self._tell(f"{self._told} {waits} · {stop_key(self._screen)} stops", seconds=0)
             shown = waits
             await asyncio.sleep(TICK)
 

@@ -26,7 +26,11 @@ class Pasting:
 
     def tell_mention(self) -> None:
         """Say what became of the paths."""
-        self._desk.tell("Pasted as @file: it is sent with the prompt. ctrl+_ makes it a path again.", seconds=6.0)
+        from oi_tui.widgets.keyrow import key_in_use  # not for the first frame
+
+        undo = key_in_use(self._desk.area, "composer.undo")
+        back = f" {undo} makes it a path again." if undo else ""
+        self._desk.tell(f"Pasted as @file: it is sent with the prompt.{back}", seconds=6.0)
 
     async def paste(self) -> None:
         """Insert what is in the desktop's clipboard, else what was copied within the program."""

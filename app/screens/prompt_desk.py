@@ -162,9 +162,12 @@ class PromptDesk:
             self._offer_to_quit()
             return False
         if needs_body(text):
+            from oi_tui.widgets.keyrow import key_in_use  # not for the first frame
+
+            newline = key_in_use(area, "composer.newline") or "\\ and enter"
             first = text.split(maxsplit=1)[0]
             area.insert("\n", area.document.end)
-            self.tell(f"{first}: write the lines of the cell; ctrl+j makes a new line, enter runs it.", seconds=0)
+            self.tell(f"{first}: write the lines of the cell; {newline} makes a new line, enter runs it.", seconds=0)
             return False
         asked = interpret(text, self.folder)
         if isinstance(asked, SlashLine):

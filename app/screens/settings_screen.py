@@ -103,7 +103,7 @@ class SettingsScreen(PickScreen[None]):
         state = self._rows[number]
         entry = state.entry
         if state.is_secret:
-            self._say("It may hold a secret, and is changed in the file only: ctrl+g.", failed=True)
+            self._say("It may hold a secret, and is changed in the file only.", failed=True)
         elif entry.key == "keys":
             self._change_keys()
         elif entry.kind == "switch":
@@ -188,7 +188,7 @@ class SettingsScreen(PickScreen[None]):
         """On the screen of keys, where there is one."""
         row = next((row for row in COMMANDS if row.id == "keys"), None)
         if row is None:
-            self._say("Keys are changed in the file: ctrl+g. The guide has their ids (F1).")
+            self._say("Keys are changed in the file. The guide has their ids: /help.")
         else:
             self.dismiss(None)
             self.app.call_later(self.app.screen_stack[0].run_action, row.action)
@@ -246,7 +246,7 @@ class SettingsScreen(PickScreen[None]):
         try:
             self._states = setting_states(self._control.flags)
         except SettingsError as error:
-            self._said = (f"{error.title} {error.hint} ctrl+g opens the file.", True)
+            self._said = (f"{error.title} {error.hint} Edit the file.", True)
 
     def _tell(self, words: str, failed: bool) -> None:
         """After a change: everything as it is now, and what came of it."""

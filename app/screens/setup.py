@@ -359,7 +359,7 @@ def _keeping_words(file: str) -> str:
     return (
         f"Kept: in your keyring; where there is none, in {safe_text(file)}, readable by you only.\n"
         "Not kept: in memory, until you quit. Either way code and other models never see it.\n"
-        "oi-tui auth list shows the keys you kept; ctrl+d in /model deletes one."
+        "oi-tui auth list shows the keys you kept; /model deletes one, too."
     )
 
 

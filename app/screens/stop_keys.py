@@ -59,19 +59,23 @@ class StopKeys:
 
     async def stop(self, screen: Screen[object]) -> None:
         """Ctrl+C on this screen, where nothing is selected."""
+        from oi_tui.widgets.keyrow import key_in_use  # not for the first frame
+
         if self.interrupt():
             return
         area = self._desk.area
         if area.screen is screen and area.text:
             area.clear()
-            self._desk.tell("Cleared. ctrl+_ brings it back.")
+            undo = key_in_use(area, "composer.undo")
+            self._desk.tell(f"Cleared. {undo} brings it back." if undo else "Cleared.")
             return
         now = self._clock()
         if now - self._asked <= SECOND_QUIT:
             await screen.app.run_action("app.quit")
             return
         self._asked = now
+        again = f"{key_in_use(screen, 'stop')} again to quit".lstrip()
         if area.screen is screen:
-            self._desk.tell("ctrl+c again to quit", seconds=SECOND_QUIT)
+            self._desk.tell(again, seconds=SECOND_QUIT)
         else:
-            screen.notify("ctrl+c again to quit", timeout=SECOND_QUIT)
+            screen.notify(again, timeout=SECOND_QUIT)

@@ -13,6 +13,7 @@ from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.viewer import TableContent
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
+from oi_tui.widgets.keyrow import key_hint
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.table_data import TableData
@@ -68,7 +69,9 @@ class TimelinePane(Vertical):
         """The keys for the block at the cursor."""
         blocks, cursor = self._bridge.transcript.blocks, self.timeline.cursor
         runs = cursor is not None and cursor < len(blocks) and isinstance(blocks[cursor], Action)
-        return f"c copy · v view · {'r run again' if runs else 'R ask again'} · / search · tab back"
+        again = ("timeline.run_again", "run again") if runs else ("timeline.ask_again", "ask again")
+        keys = (("timeline.copy", "copy"), ("timeline.view", "view"), again, ("timeline.search", "search"))
+        return key_hint(self.timeline, *keys, ("focus", "back"))
 
     def anchor_to_bottom(self) -> None:
         """From now on, blocks that do not fill the room are at its lower edge: next to the question about them."""

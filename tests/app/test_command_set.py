@@ -29,7 +29,7 @@ def test_C5_a_command_that_does_not_apply_says_why() -> None:
     assert rows["retry"].why_not(running) == "there must be a turn, and nothing may run"
     assert rows["export"].why_not(Situation(empty=True)) == "nothing has happened in this session yet"
     assert rows["engine"].why_not(quiet) == "the engine is running"
-    assert rows["usage"].why_not(Situation(stopped=True)) == "the engine is not running; f5 starts it"
+    assert rows["usage"].why_not(Situation(stopped=True)) == "the engine is not running; /engine starts it"
     assert rows["theme"].why_not(Situation(stopped=True)) == ""
 
 

@@ -114,7 +114,7 @@ async def test_k23_a_kernel_that_does_not_respond_is_told_with_what_can_be_done(
     await ran(session, "1")
     warning, info = (block for block in session.transcript.blocks if isinstance(block, NoticeBlock))
     assert (warning.level, warning.title) == ("warning", "It is stuck.")
-    assert "Esc twice" in warning.hint
+    assert "second interrupt" in warning.hint
     assert (info.level, info.title, info.hint) == ("info", "Again.", "")
     assert code(session).state == "ok"
 
@@ -237,7 +237,7 @@ async def test_k20_code_that_goes_on_after_an_interrupt_is_told_while_it_does() 
         notice = await told.until(lambda event: isinstance(event, NoticeAdded))
         assert isinstance(notice, NoticeAdded)
         assert "still runs" in notice.title
-        assert "Esc twice" in notice.hint
+        assert "second interrupt" in notice.hint
         assert code(session).state == "running"
         session.interrupt(turn=True)
         await running

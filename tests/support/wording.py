@@ -55,11 +55,11 @@ def spoken_files() -> list[Path]:
 def unwanted_words(path: Path) -> list[str]:
     """Line and words, of what a file says to people."""
     text = path.read_text(encoding="utf-8")
-    said = _said_in_source(text) if path.suffix == ".py" else _paragraphs(text)
+    said = said_in_source(text) if path.suffix == ".py" else _paragraphs(text)
     return [f"{line}: {match[0]}" for line, words in said for match in _BANNED.finditer(words)]
 
 
-def _said_in_source(text: str) -> Iterator[tuple[int, str]]:
+def said_in_source(text: str) -> Iterator[tuple[int, str]]:
     tree = ast.parse(text)
     silent: set[int] = set()
     for node in ast.walk(tree):

@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from oi_tui.app import screens
-from oi_tui.app.commands.registry import COMMANDS, rebound_hint
+from oi_tui.app.commands.registry import COMMANDS
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Decide, FindModels
 from oi_tui.app.screens.guide import GuideScreen
@@ -160,10 +160,6 @@ def test_C4_letters_that_answer_are_those_that_are_bound() -> None:
 
 
 def test_C3_hints_and_help_name_the_keys_that_are_bound() -> None:
-    hint = "ctrl+p commands · F1 help"
-    assert rebound_hint(hint, {}) == hint
-    assert rebound_hint(hint, {"palette": "f9,f10"}) == "f9 commands · F1 help"
-    assert rebound_hint(hint, {"palette": "none", "help": "f12"}) == "f12 help"
     rows = {
         row.help: (row.keys, row.slash)
         for row in usual_tasks({"quit": "none", "sessions": "f9", "model": "alt+x"}).rows

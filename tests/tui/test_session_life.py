@@ -471,7 +471,7 @@ async def test_a_prompt_without_an_engine_is_not_lost_silently(play: Play) -> No
         await stage.settle()
         await stage.pilot.press("x", "enter")
         await stage.settle()
-        assert notices(stage)[-1].hint == "Press f5 to start it again."
+        assert notices(stage)[-1].hint == "/engine starts it again."
 
 
 async def test_an_engine_that_cannot_be_started_is_told_with_what_to_do(play: Play) -> None:
@@ -747,4 +747,4 @@ async def test_a_past_that_makes_no_sense_is_told_and_the_screen_stays(play: Pla
         await stage.until(lambda: stage.app.chat.bridge.stopped)
         (notice,) = notices(stage)
         assert notice.title == "What is written of this session makes no sense."
-        assert "f5" in notice.hint
+        assert "/engine" in notice.hint

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -27,6 +28,7 @@ from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.app.screens.theme_screen import ThemeScreen
 from oi_tui.app.setting_catalog import applies_when, setting_catalog
 from oi_tui.app.settings_desk import SettingsDesk
+from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.lettering import Words
 from support.snapshot import Snap
 from support.stage import Play, Stage
@@ -279,6 +281,26 @@ async def test_C15_the_files_are_looked_at_while_the_program_runs(play: Play, fi
         file.write_text("[screen\n")
         await stage.until(lambda: stage.told("config.toml is not valid TOML"))
         assert stage.app.theme == "gruvbox"
+
+
+async def test_C21_keys_that_change_in_the_files_are_bound_at_once(play: Play, file: Path) -> None:
+    async with play() as stage:
+        settings = await desk(stage)
+        hint = stage.app.chat.query_one(Composer)
+
+        def shows(keys: str) -> Callable[[], bool]:
+            return lambda: hint.hint == keys
+
+        for text, keys in (
+            ("[screen]\nkeys = 'emacs'\n", "alt+x commands · F1 help"),
+            ("[keys]\npalette = 'f9'\nhelp = 'none'\n", "f9 commands"),
+            ("", "ctrl+p commands · F1 help"),
+        ):
+            file.write_text(text)
+            change = settings.control.refresh()
+            assert not change.later
+            await stage.until(shows(keys))
+        assert not stage.app.keymap
 
 
 async def test_C7_C6_what_became_of_the_settings_files_is_said_on_the_screen(play: Play, file: Path) -> None:

@@ -24,8 +24,8 @@ from oi_tui.app.engine.core.outcomes import ExecutionStatus, KernelState
 from oi_tui.app.engine.core.values import KernelCall, Level
 from oi_tui.app.engine.kernels.base import InterruptMeans, Runner, RunResult, kernel_change
 
-REPLACE = "Esc twice within a second stops the turn and replaces the kernel; its variables are lost then."
-GIVE_UP = "Esc twice within a second stops the turn without waiting for it."
+REPLACE = "A second interrupt within a second stops the turn and replaces the kernel; its variables are lost then."
+GIVE_UP = "A second interrupt within a second stops the turn without waiting for it."
 
 BY_WHICH: dict[InterruptMeans | None, str] = {
     "second_signal": "Stopped by the second SIGINT, which its subprocesses got as well: the first was not enough.",
@@ -208,7 +208,7 @@ class Execution:
         """The kernel does not respond: what can be done, or what is done where nobody can be asked. On a server it may
         be at work all the same; its kernel says itself when it is given up."""
         if self.can_ask:
-            return f"Esc interrupts it. {REPLACE}"
+            return f"You can interrupt it. {REPLACE}"
         if self.runner.elsewhere:
             if self._silence is None:
                 self._silence = asyncio.get_running_loop().call_later(OUTAGE, self._give_up, "nobody")

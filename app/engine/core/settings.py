@@ -365,6 +365,7 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
 
 AT_ONCE = frozenset({
     *("screen.theme", "screen.mouse", "screen.images", "screen.bell", "screen.notifications", "screen.title"),
+    *("screen.keys", "keys"),
     *("loop.complete", "loop.max_cost", "loop.max_tokens"),
 })  # fmt: skip
 """Keys whose change applies in the session that is open; others wait for the next start, but for what is stricter."""

@@ -175,7 +175,7 @@ _WELCOME = (
 )
 
 _LEAVING = (
-    "You can stop at any time: `ctrl+q` quits, and `oi-tui -c` continues here. To work with a model, type `/model`. "
+    "You can stop at any time: `/quit` quits, and `oi-tui -c` continues here. To work with a model, type `/model`. "
     "`next` continues the tour."
 )
 
@@ -291,8 +291,8 @@ def _after_error(report: RunReport) -> str:
         )
     return _comment(
         5,
-        "Mended. **`f2` shows the variables** beside the session, with their values; again, and you are in them; once "
-        "more closes them.",
+        "Mended. **`/variables` shows the variables** beside the session, with their values; again, and you are in "
+        "them; once more closes them.",
     )(report)
 
 

@@ -48,7 +48,7 @@ class KeptKeys:
         except OiTuiError as error:
             self._session.report(error)
         else:
-            hint = "To delete it: ctrl+d in /model, or oi-tui auth rm."
+            hint = "To delete it: /model, or oi-tui auth rm."
             self._session.notice("info", f"The API key is kept {place}.", hint=hint)
 
     async def _forget(self, whose: str, then: Callable[[], None]) -> None:
