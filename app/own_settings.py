@@ -125,7 +125,7 @@ def _require_keys(name: str, faults: Iterable[str]) -> None:
     """SettingsError if the keys of this id have a fault."""
     for fault in faults:
         if fault.startswith(f"{name}: "):
-            raise SettingsError(f"keys.{fault}.", hint="Nothing was changed.")
+            raise SettingsError(f"keys.{fault}{'' if fault.endswith('?') else '.'}", hint="Nothing was changed.")
 
 
 def readings_of(values: Sequence[str]) -> Iterator[Any]:

@@ -278,9 +278,7 @@ COMMANDS: tuple[Command, ...] = (
         "paste", "Paste", "What is in the clipboard: a picture, files, text", slash="paste",
         action="screen.part('clipboard')",
     ),
-    Command(
-        "redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"
-    ),
+    Command("redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"),
     Command(
         "macro", "Macros", "Record what you send and play it again: /macro record NAME, /macro stop, /macro NAME",
         slash="macro", arguments=(Argument("record|stop|delete|NAME", _macros), Argument("NAME", required=False)),
@@ -290,7 +288,10 @@ COMMANDS: tuple[Command, ...] = (
         "theme", "Theme", "Change the colours", slash="theme", shell="theme", arguments=(Argument("NAME", _themes),),
         action="app.use_theme(ARGUMENT)", picker="app.use_theme",
     ),
-    Command("keys", "Keys", "What each key does, and other keys for it", slash="keys", action="screen.part('keys')"),
+    Command(
+        "keys", "Keys", "What each key does, and other keys for it", slash="keys",
+        arguments=(Argument("WORDS", required=False),), action="screen.part('keys', ARGUMENT)",
+    ),
     Command(
         "settings", "Settings", "Find a setting, see what it means and where its value comes from, change it",
         slash="settings", shell="config", arguments=(Argument("WORDS", required=False),),

@@ -108,7 +108,7 @@ class Parts:
             case ["match", step]:
                 self.pane.timeline.action_find(int(step))
             case ["keys"]:
-                self.keys.open()
+                self.keys.open(argument)
             case ["plugins"]:
                 self.plugins.show_all()
             case ["panel"]:

@@ -35,8 +35,9 @@ class KeyDesk:
         self._settings = settings
         self._chat.run_worker(self._use(), name="keys")
 
-    def open(self) -> None:
-        self._chat.run_worker(self._open(), name="keys")
+    def open(self, words: str = "") -> None:
+        """Show all keys, those with these words first."""
+        self._chat.run_worker(self._open(words), name="keys")
 
     async def _use(self) -> None:
         control, wished = await self._load(), (self._settings.keys, self._settings.screen.keys)
@@ -48,12 +49,12 @@ class KeyDesk:
             more = f" ({len(faults) - 1} more: oi-tui doctor)" if len(faults) > 1 else ""
             self._chat.notify(f"{place_of_fault(faults[0])}{more}", severity="warning", timeout=15)
 
-    async def _open(self) -> None:
+    async def _open(self, words: str) -> None:
         control = await self._load()
         from oi_tui.app.screens.keys_screen import KeysScreen  # seldom seen
 
         if self._chat.is_current:
-            self._chat.app.push_screen(KeysScreen(control))
+            self._chat.app.push_screen(KeysScreen(control, words))
 
     async def _load(self) -> "KeyControl":
         await asyncio.to_thread(import_module, "oi_tui.app.screens.keys_screen")

@@ -93,8 +93,9 @@ class KeysScreen(PickScreen[None]):
     ]
     TITLE = "Keys"
 
-    def __init__(self, control: ChangesKeys) -> None:
-        super().__init__()
+    def __init__(self, control: ChangesKeys, words: str = "") -> None:
+        """`words` are looked for at first."""
+        super().__init__(words)
         self._control = control
         self._set = control.set_name
         """The set that is shown, which may be another one than that in use."""

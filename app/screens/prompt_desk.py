@@ -216,6 +216,7 @@ class PromptDesk:
         new, self._model = model != self._model, model
         if new and model == TOUR and not self._bridge.transcript.blocks and not self.area.text:
             self.area.fill(_TOUR_PROMPT)
+            self.area.select_all()  # what is typed instead takes its place
             self.tell("A tour: a script answers instead of a model. Press enter to begin.", seconds=0)
 
     def fill_from(self, place: str, settings: Settings) -> None:

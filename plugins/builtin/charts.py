@@ -1,5 +1,6 @@
-"""Charts of Altair (Vega-Lite) and Bokeh in words: title, marks, axes, and the first rows of their data; of an
-animation of matplotlib, its first frame.
+"""Charts of Altair (Vega-Lite) and Bokeh in words; of an animation of matplotlib, its first frame.
+
+Of a chart come its title, marks, axes, and the first rows of its data.
 
 A chart that came with a picture is drawn as that picture.
 """

@@ -115,6 +115,11 @@ def test_C1_words_mean_what_the_key_takes(run: Run, file: Path, words: tuple[str
         (("model..name", "x"), "is no key", ""),
         (("model\nname", "x"), "is no key", ""),
         (("a." * 200 + "b", "x"), "is no key", ""),
+        (
+            ("keys.sesions", "f9"),
+            "no such command, did you mean sessions[?]$",
+            "Nothing was changed.",
+        ),
     ],
 )
 def test_C1_what_is_wrong_is_not_written(run: Run, file: Path, words: tuple[str, ...], said: str, hint: str) -> None:

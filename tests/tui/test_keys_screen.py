@@ -69,6 +69,15 @@ async def test_C20_a_command_is_found_and_bound_anew_at_once(play: Play, own_fol
         await stage.screen(PaletteScreen)
 
 
+async def test_C20_keys_of_the_screen_are_found_by_words_that_follow_the_command(play: Play) -> None:
+    async with play(size=(100, 30)) as stage:
+        await stage.until(lambda: stage.app.chat.complete.is_set())
+        await stage.pilot.press(*"/keys palette", "enter")
+        screen = await stage.screen(KeysScreen)
+        await stage.settle()
+        assert rows(screen) == ["Commands the main screen ctrl+p"]
+
+
 async def test_C20_a_conflict_is_shown_first_and_can_be_taken_over(play: Play, own_folder: Path) -> None:
     async with play(size=(100, 30)) as stage:
         screen = await opened(stage)

@@ -553,6 +553,9 @@ async def test_V22_who_has_no_model_is_offered_the_tour_and_begins_it_with_enter
         assert UseModel(name=TOUR) in await stage.engine.heard(3)
         stage.engine.say(SettingsChanged(model=TOUR, approval="ask"))
         await stage.until(lambda: "Press enter to begin" in stage.seen)
+        await stage.pilot.press("/")
+        assert stage.app.chat.desk.area.text == "/", "what is typed takes the place of the prompt that waits"
+        stage.app.chat.desk.area.fill("Show me around.")
         before = len(stage.engine.asked)
         await stage.pilot.press("enter")
         assert (await stage.engine.heard(before + 1))[-1] == Submit(text="Show me around.")

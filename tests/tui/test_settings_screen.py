@@ -280,6 +280,7 @@ async def test_C15_the_files_are_looked_at_while_the_program_runs(play: Play, fi
         assert stage.told("Settings changed: loop.max_tokens, screen.theme now.")
         file.write_text("[screen\n")
         await stage.until(lambda: stage.told("config.toml is not valid TOML"))
+        assert stage.told("To mend it: oi-tui config edit. The settings stay as they were.")
         assert stage.app.theme == "gruvbox"
 
 

@@ -239,7 +239,7 @@ def read_toml(text: str, path: Path) -> dict[str, Any]:
     try:
         return decode_toml(text)
     except ValueError as error:
-        mend = "To mend it: oi-tui config edit" if path.name == SETTINGS and path.parent != admin_dir() else ""
+        mend = "To mend it: oi-tui config edit." if path.name == SETTINGS and path.parent != admin_dir() else ""
         raise SettingsError(f"{path} is not valid TOML: {error}.", hint=mend) from error
 
 
