@@ -88,7 +88,7 @@ class OiTui(TypingOrder):
         means = means_of(os.environ, bell=look.bell, notifications=look.notifications, title=look.title)
         self.attention = Attention(lambda said: tell_terminal(self._driver, said), means, clock)
         self.themes = ThemeControl(self, settings.screen.theme)
-        self._connect, self._clock = connect, clock
+        self._connect, self.clock = connect, clock
         self._flags = flags
         self._workplace = workplace
         self._recorded = recorded
@@ -165,7 +165,7 @@ class OiTui(TypingOrder):
         await asyncio.to_thread(import_module, "oi_tui.app.screens.folder")  # meanwhile keys are not kept waiting
         from oi_tui.app.screens.folder import FolderScreen
 
-        chosen = await self.push_screen_wait(FolderScreen(place, again=again, clock=self._clock))
+        chosen = await self.push_screen_wait(FolderScreen(place, again=again, clock=self.clock))
         self.chat.bridge.use_settings(place.settings)
         return chosen
 

@@ -1,5 +1,6 @@
 """One question with two keys; Enter answers nothing."""
 
+import time
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -7,6 +8,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 
@@ -17,12 +19,15 @@ class ConfirmScreen(ModalScreen[bool]):
     CSS_PATH = "confirm.tcss"
     DECIDES = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("y", "dismiss(True)", "yes"),
+        Hint("y", "agree", "yes"),
         Hint("n,escape", "dismiss(False)", "no"),
     ]
 
-    def __init__(self, title: str, text: str, *, yes: str, no: str) -> None:
+    def __init__(self, title: str, text: str, *, yes: str, no: str, careful: bool = False) -> None:
+        """A `careful` one lets code or others do more after a yes: no key counts that was typed before it was seen."""
         super().__init__()
+        self._careful = careful
+        self._arming = Arming(time.monotonic)
         self._title = title
         self._text = text
         self._words = {"y": (yes, yes), "n": (no, no)}
@@ -35,4 +40,29 @@ class ConfirmScreen(ModalScreen[bool]):
             yield KeyRow(id="confirm-keys")
 
     def on_mount(self) -> None:
-        self.query_one(KeyRow).labels = key_labels(self, words=self._words)
+        if self._careful:
+            self._arming = Arming(getattr(self.app, "clock", time.monotonic))
+            self._arming.show()
+            self.call_after_refresh(self._arming.show)  # it is seen only then
+            self.set_interval(LOOK_INTERVAL, self.show_arming)
+        self.show_arming()
+
+    def note_key(self, age: float) -> None:
+        """The app tells of every key."""
+        self._arming.touch(age)
+
+    def show_arming(self) -> None:
+        """Whether a yes counts yet."""
+        self._arming.look()
+        off = () if self._is_armed else ("y",)
+        self.query_one(KeyRow).labels = key_labels(self, words=self._words, off=off)
+
+    def action_agree(self) -> None:
+        """A yes, if it can have been meant for this question."""
+        self._arming.look()
+        if self._is_armed:
+            self.dismiss(True)
+
+    @property
+    def _is_armed(self) -> bool:
+        return not self._careful or self._arming.is_armed

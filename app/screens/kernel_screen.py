@@ -162,7 +162,7 @@ class KernelScreen(PickScreen[KernelWish | None]):
     def _ask_to_install(self, choice: KernelChoice) -> None:
         wait = ["It begins when all that runs or waits has ended."] if self._busy() else []
         text = "\n".join((choice.remedy, choice.remedy_reach, *wait))
-        question = ConfirmScreen("Install ipykernel there?", text, yes="install it", no="leave it")
+        question = ConfirmScreen("Install ipykernel there?", text, yes="install it", no="leave it", careful=True)
         self._ask(question, InstallKernel(name=choice.name, command=choice.remedy))
 
     def _ask_to_attach(self, choice: KernelChoice) -> None:
@@ -172,6 +172,7 @@ class KernelScreen(PickScreen[KernelWish | None]):
             f"{one_line(safe_text(choice.title))}\n{choice.costs}{wait}",
             yes="attach",
             no="leave it",
+            careful=True,
         )
         self._ask(question, UseKernel(name=choice.name, agreed=True))
 

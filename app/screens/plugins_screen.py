@@ -83,7 +83,9 @@ class PluginsScreen(ModalScreen[None]):
                 self.run_worker(self._decide(found, enabled=True), group="decide")
 
         text = "\n".join([FULL_RIGHTS, "", *consent_lines(found)])
-        self.app.push_screen(ConfirmScreen(f"Enable {found.name}?", text, yes="enable", no="not now"), decide)
+        self.app.push_screen(
+            ConfirmScreen(f"Enable {found.name}?", text, yes="enable", no="not now", careful=True), decide
+        )
 
     def action_disable(self) -> None:
         """At once: it can be enabled again."""

@@ -130,7 +130,7 @@ class ProfileScreen(ModalScreen[str | None]):
         elif milder := self._book.milder_words(row):
             where = "in this folder" if here else "in all folders"
             title = f"Begin sessions {where} with {name}? They would be milder than your settings."
-            self.app.push_screen(ConfirmScreen(title, milder, yes="use it", no="keep"), write)
+            self.app.push_screen(ConfirmScreen(title, milder, yes="use it", no="keep", careful=True), write)
         else:
             write(True)
 

@@ -88,7 +88,9 @@ class SettingChanger:
             else:
                 told("Nothing was changed.", False)
 
-        question = ConfirmScreen(title, f"{danger} It applies from the next start.", yes="yes", no="leave it")
+        question = ConfirmScreen(
+            title, f"{danger} It applies from the next start.", yes="yes", no="leave it", careful=True
+        )
         self._app.push_screen(question, finish)
 
     def _write(self, path: KeyPath, readings: Sequence[Any], told: Told) -> None:

@@ -28,6 +28,7 @@ from oi_tui.app.engine.core.protocol import Batch, Reply
 from oi_tui.app.engine.core.values import GrantScope, SessionVerb
 from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open
 from oi_tui.app.frontend.client import EngineClient, EngineLost
+from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.tui import OiTui
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import LOOK_INTERVAL
@@ -210,6 +211,13 @@ class Stage:
         for _ in range(round(seconds / LOOK_INTERVAL)):
             self.clock.now += LOOK_INTERVAL
             look()
+
+    async def agree(self) -> None:
+        """Say yes to a question that has been there for long enough."""
+        question = await self.screen(ConfirmScreen)
+        self.wait(5.0, question.show_arming)
+        await self.settle()
+        await self.pilot.press("y")
 
     async def arm(self, seconds: float = 5.0) -> None:
         """Long enough for any question to count, with the screen up to date."""

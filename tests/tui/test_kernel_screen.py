@@ -164,7 +164,8 @@ async def test_R16_a_kernel_of_somebody_else_is_attached_to_after_a_yes_that_kne
         await stage.pilot.press("enter", "escape")
         await stage.settle()
         assert stage.app.screen is screen
-        await stage.pilot.press("enter", "y")
+        await stage.pilot.press("enter")
+        await stage.agree()
         assert (await stage.engine.heard(2))[-1] == UseKernel(name="cluster@1a2b", agreed=True)
 
 
@@ -203,7 +204,8 @@ async def test_R16_what_is_missing_is_installed_after_a_yes_and_the_whole_comman
         await stage.settle()
         assert stage.app.screen is screen
         assert stage.engine.asked == [FindKernels()]
-        await stage.pilot.press("enter", "y")
+        await stage.pilot.press("enter")
+        await stage.agree()
         assert (await stage.engine.heard(2))[-1] == InstallKernel(name="new", command=NEW.remedy)
 
 
@@ -241,6 +243,6 @@ async def test_R16_the_offer_to_install_looks_like_its_picture(play: Play, snap:
     async with play(size=size) as stage:
         await chosen(stage, *HERE[:2], NEW, *HERE[3:])
         await stage.pilot.press("down", "down", "enter")
-        await stage.screen(ConfirmScreen)
+        stage.wait(5.0, (await stage.screen(ConfirmScreen)).show_arming)
         await stage.settle()
         await snap(stage.pilot)

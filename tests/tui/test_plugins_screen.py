@@ -68,6 +68,8 @@ async def test_x1_a_key_asks_before_it_enables_and_says_whose_it_is_and_where_it
         await stage.screen(PluginsScreen)
         assert plugin_decisions().all() == {}
         await stage.pilot.press("e", "y")
+        assert plugin_decisions().all() == {}, "a key that was typed before the question was seen"
+        await stage.agree()
         await stage.until(lambda: "enabled      oi-tui-tale" in stage.seen)
         assert plugin_decisions().all()["oi-tui-tale"].state == "enabled"
         await stage.pilot.press("d")
