@@ -60,11 +60,12 @@ LONGEST = 2.5
 
 
 def digest(blocks: Sequence[Block]) -> str:
-    """Of all that is shown, but for what is another in each run: ids and times."""
+    """Of all that is shown, but for what is another in each run: ids (also of what a run used) and times."""
     values = msgspec.to_builtins(list(blocks))
     for number, value in enumerate(values):
         value["id"] = number
         value.pop("duration", None)
+        value.pop("inputs", None)
     return hashlib.sha256(msgspec.json.encode(values, order="sorted")).hexdigest()
 
 
