@@ -128,7 +128,7 @@ async def test_V22_a_turn_that_the_person_stopped_goes_on_where_it_was() -> None
         ("an error", "**5 of 7"),
         ("7", "**7 of 7"),
         ("8", "I am a script"),
-        ("stop", "ctrl+q"),
+        ("stop", "/quit"),
         ("the sandbox", "**7 of 7"),
     ],
 )
