@@ -17,7 +17,6 @@ from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.look import ThemeControl
 from oi_tui.app.screens.chat import ChatScreen
-from oi_tui.app.screens.key_sets import key_faults
 from oi_tui.app.settings_control import LOOK_INTERVAL, SettingsControl
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.guarded_driver import use_mouse
@@ -27,6 +26,12 @@ from oi_tui.widgets.status import StatusBar
 
 if TYPE_CHECKING:
     from oi_tui.app.profile_desk import ProfileDesk
+
+
+def _key_faults(settings: Settings) -> tuple[str, ...]:
+    from oi_tui.app.screens.key_sets import key_faults  # it knows every widget that has keys
+
+    return key_faults(settings)
 
 
 class ChangesLook(Protocol):
@@ -64,7 +69,7 @@ class SettingsDesk:
             before = chat.settings  # the screen tells of it
         self._place = place
         self._profiles: ProfileDesk | None = None
-        self.control = SettingsControl(flags, chat.bridge, self._use_screen, before, key_faults)
+        self.control = SettingsControl(flags, chat.bridge, self._use_screen, before, _key_faults)
 
     def begin(self) -> None:
         """The person can ask for the screen from now on; the files are looked at."""

@@ -118,6 +118,7 @@ AFTER_THE_FIRST_FRAME = {
     },
     "app/settings_desk.py": {
         *("oi_tui.app.profile_desk", "oi_tui.app.screens.setting_change", "oi_tui.app.screens.settings_screen"),
+        "oi_tui.app.screens.key_sets",
     },
     "app/screens/key_desk.py": {f"oi_tui.app.screens.{name}" for name in ("key_control", "key_sets", "keys_screen")},
     "app/screens/prompt_completion.py": {"oi_tui.app.commands.file_index"},

@@ -1,13 +1,10 @@
 """Changes of one setting in the text of a settings file. Comments, order and everything else stay as they are.
 
-Nothing else needs tomlkit, so this is imported where something is changed.
+Nothing else needs tomlkit, which is imported where something is changed or named.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import tomlkit
-from tomlkit.items import InlineTable
 
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
@@ -32,11 +29,15 @@ def key_path(key: str) -> KeyPath:
 
 def key_text(path: Sequence[str]) -> str:
     """The same as a dotted key, with the quotes that it needs."""
+    import tomlkit  # 15 ms, which no start waits for
+
     return ".".join(tomlkit.key(part).as_string() for part in path)
 
 
 def value_text(value: Any) -> str:
     """A value as TOML has it, on one line."""
+    import tomlkit  # 15 ms, which no start waits for
+
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key_text([key])} = {value_text(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, list | tuple):
@@ -47,11 +48,13 @@ def value_text(value: Any) -> str:
 
 def with_setting(text: str, path: KeyPath, value: Any) -> str:
     """The text of the file with this value; SettingsError where that cannot be written into it."""
+    import tomlkit  # 15 ms, which no start waits for
+
     document = tomlkit.parse(text)
     table: Any = document
     for depth, part in enumerate(path[:-1]):
         if part not in table:
-            inline = isinstance(table, InlineTable)
+            inline = isinstance(table, tomlkit.items.InlineTable)
             only_tables = depth < len(path) - 2  # `[budget.providers.openai]` without a `[budget]` before it
             table[part] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=only_tables)
         table = table[part]
@@ -68,6 +71,8 @@ def with_setting(text: str, path: KeyPath, value: Any) -> str:
 
 def without_setting(text: str, path: KeyPath) -> str | None:
     """The text of the file without this key; None if it is not there, SettingsError where it cannot be removed."""
+    import tomlkit  # 15 ms, which no start waits for
+
     document, wanted = tomlkit.parse(text), decode_toml(text)
     table: Any = document
     inner: Any = wanted

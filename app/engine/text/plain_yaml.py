@@ -1,8 +1,10 @@
 """YAML of others, without what could grow or take long: no aliases, nothing deep."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import yaml
+if TYPE_CHECKING:  # few read YAML: it comes with the first text of it
+    import yaml
 
 _DEEPEST = 20
 """Levels: PyYAML's time grows with the square of the depth."""
@@ -14,6 +16,8 @@ class NotPlainYaml(Exception):
 
 def read_plain_yaml(text: str) -> object:
     """What the text says; NotPlainYaml with the line where it says nothing."""
+    import yaml  # few need it, and all wait for what is imported
+
     try:
         _require_plain(yaml.parse(text, Loader=yaml.SafeLoader))
         return yaml.safe_load(text)
@@ -28,8 +32,10 @@ def _problem(error: Exception) -> str:
     return " ".join((f"line {mark.line + 1}: {words}" if mark else words).split())
 
 
-def _require_plain(events: Iterator[yaml.Event]) -> None:
+def _require_plain(events: "Iterator[yaml.Event]") -> None:
     """NotPlainYaml at the first alias, or where it gets deep."""
+    import yaml  # as above
+
     depth = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
