@@ -16,7 +16,7 @@ from oi_tui.app.engine.files.profile_files import ProfileFile, find_profile, pro
 from oi_tui.app.engine.files.settings_file import load_layers, read_profile
 
 
-class SettingChange(NamedTuple):
+class SettingDifference(NamedTuple):
     """A setting that is another with a profile."""
 
     key: str
@@ -39,7 +39,7 @@ class ProfileRow(NamedTuple):
 
     file: ProfileFile
     purpose: str
-    changes: tuple[SettingChange, ...] = ()
+    changes: tuple[SettingDifference, ...] = ()
     problem: str = ""
     """What is wrong with it, "" if nothing is."""
 
@@ -49,7 +49,7 @@ class ProfileRow(NamedTuple):
         return "shipped" if self.file.is_shipped else "yours, instead of ours" if self.file.replaces else "yours"
 
     @property
-    def milder(self) -> tuple[SettingChange, ...]:
+    def milder(self) -> tuple[SettingDifference, ...]:
         """What of it protects the person less."""
         return tuple(change for change in self.changes if change.strictness == "milder")
 
@@ -63,7 +63,7 @@ class ProfileChange(NamedTuple):
     later: bool = False
     """Whether something holds only from the next start with `--profile`."""
     failed: bool = False
-    milder: tuple[SettingChange, ...] = ()
+    milder: tuple[SettingDifference, ...] = ()
     """What of this session would protect the person less than now."""
 
 
@@ -79,10 +79,10 @@ def profile_row(file: ProfileFile, now: Settings) -> ProfileRow:
         settings = load_layers(config_dir(), environ=os.environ, profile=file.name).settings
     except SettingsError as error:
         return ProfileRow(file, file.purpose, problem=f"{error.title} {error.hint}".strip())
-    return ProfileRow(file, file.purpose, tuple(setting_changes(now, settings)))
+    return ProfileRow(file, file.purpose, tuple(setting_differences(now, settings)))
 
 
-def setting_changes(now: Settings, then: Settings) -> Iterator[SettingChange]:
+def setting_differences(now: Settings, then: Settings) -> Iterator[SettingDifference]:
     """What differs, but for the look and the keys of the screen, which no profile's choice is about."""
     for section in now.__struct_fields__:
         if section in ("screen", "profile", "keys"):
@@ -91,7 +91,7 @@ def setting_changes(now: Settings, then: Settings) -> Iterator[SettingChange]:
         for key in before.__struct_fields__:
             name = f"{section}.{key}"
             if (one := getattr(before, key)) != (other := getattr(after, key)) and (other or name not in _CHOSEN):
-                yield SettingChange(name, one, other, strictness(name, now, then))
+                yield SettingDifference(name, one, other, strictness(name, now, then))
 
 
 def plain_settings() -> Settings:
@@ -122,7 +122,9 @@ def profile_change(name: str, now: Settings, before: str = "") -> ProfileChange:
         more = f" and {len(later) - _NAMED} more" if len(later) > _NAMED else ""
         words += f" · from the next start with --profile {name}: {', '.join(later[:_NAMED])}{more}"
     sent = tuple(verbs.values())
-    milder = tuple(change for change in setting_changes(now, _with_verbs(now, sent)) if change.strictness == "milder")
+    milder = tuple(
+        change for change in setting_differences(now, _with_verbs(now, sent)) if change.strictness == "milder"
+    )
     return ProfileChange(words, sent, bool(later), milder=milder)
 
 

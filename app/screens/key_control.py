@@ -11,11 +11,11 @@ from textual.events import Key
 from textual.screen import Screen
 
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.own_settings import KeyFaults
 from oi_tui.app.screens.bound_keys import BoundKeys, KeyConflict
 from oi_tui.app.screens.key_check import find_conflicts, judge_keys
 from oi_tui.app.screens.key_places import declared_keys, own_rows
 from oi_tui.app.screens.key_sets import DEFAULT_SET, KEY_SETS, check_in_set, key_faults, key_set
+from oi_tui.app.settings.own_file import KeyFaults
 from oi_tui.app.terminal.alt_keys import tell_alt_keys
 from oi_tui.app.terminal.key_mapping import KeyMapping
 from oi_tui.app.terminal.key_sequences import SequenceKeys, sequences_of

@@ -17,9 +17,9 @@ from textual.widgets import Input, OptionList
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.own_settings import KeyFaults, set_setting, unset_setting
 from oi_tui.app.screens.bound_keys import BoundKeys, KeyConflict
 from oi_tui.app.screens.pick import PickScreen
+from oi_tui.app.settings.own_file import KeyFaults, set_setting, unset_setting
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.text_box import UNBOUND

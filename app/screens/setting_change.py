@@ -9,14 +9,14 @@ from msgspec import UNSET
 from textual.app import App
 
 from oi_tui.app.commands.strictness import setting_of, strictness
-from oi_tui.app.effective_settings import holds_secret
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.settings_edit import key_text, value_text
 from oi_tui.app.engine.files.settings_lines import KeyPath
-from oi_tui.app.own_settings import set_setting, unset_setting
 from oi_tui.app.screens.confirm import ConfirmScreen
-from oi_tui.app.settings_control import SettingsChange, SettingsControl
+from oi_tui.app.settings.control import SettingsChange, SettingsControl
+from oi_tui.app.settings.effective import holds_secret
+from oi_tui.app.settings.own_file import set_setting, unset_setting
 
 _DANGERS: dict[tuple[str, Any], str] = {
     ("sandbox.mode", "danger-full-access"): (

@@ -6,9 +6,9 @@ from textual.widgets import Input
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.settings_file import check_settings
-from oi_tui.app.own_settings import readings_of
 from oi_tui.app.screens.line_ask import LineAskScreen
-from oi_tui.app.setting_catalog import SettingEntry
+from oi_tui.app.settings.catalog import SettingEntry
+from oi_tui.app.settings.own_file import readings_of
 from oi_tui.widgets.lettering import Words, lettering
 
 

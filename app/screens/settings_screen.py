@@ -16,22 +16,22 @@ from textual.widgets import Input, OptionList
 
 from oi_tui.app.commands.registry import COMMANDS
 from oi_tui.app.commands.theme_folders import theme_folders
-from oi_tui.app.effective_settings import SettingState, setting_states
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.settings_edit import value_text
 from oi_tui.app.engine.files.settings_file import check_settings, read_toml, settings_path
 from oi_tui.app.engine.files.settings_lines import setting_line, setting_lines
 from oi_tui.app.engine.text.words import one_line
-from oi_tui.app.own_settings import overriding_variable, own_file, write_own_file
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.app.screens.setting_change import SettingChanger
 from oi_tui.app.screens.setting_line import SettingLineScreen, typed_readings
-from oi_tui.app.setting_catalog import SettingEntry, applies_when
-from oi_tui.app.settings_control import SettingsControl
+from oi_tui.app.settings.catalog import SettingEntry, applies_when
+from oi_tui.app.settings.control import SettingsControl
+from oi_tui.app.settings.effective import SettingState, setting_states
+from oi_tui.app.settings.own_file import overriding_variable, own_file, write_own_file
 from oi_tui.themes.loader import AUTO, theme_names
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering

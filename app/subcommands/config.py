@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from oi_tui.app.effective_settings import ShownSetting, holds_secret, setting_at, shown_settings
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.settings_edit import key_path, key_text, value_text
@@ -24,8 +23,9 @@ from oi_tui.app.engine.files.settings_file import (
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags, words
 from oi_tui.app.options import common
-from oi_tui.app.own_settings import own_file, readings_of, set_setting, unset_setting, write_own_file
 from oi_tui.app.screens.external_editor import EditorFailed, edit_file, editor_command
+from oi_tui.app.settings.effective import ShownSetting, holds_secret, setting_at, shown_settings
+from oi_tui.app.settings.own_file import own_file, readings_of, set_setting, unset_setting, write_own_file
 from oi_tui.app.subcommands.settings_schema import settings_schema
 from oi_tui.app.subcommands.stored import as_json_option, print_json
 from oi_tui.app.terminal.echo import echo

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.setting_catalog import setting_docstrings
+from oi_tui.app.settings.catalog import setting_docstrings
 
 
 def settings_schema() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from oi_tui.app.engine.models.hosted import HOSTED, provider_title
 from oi_tui.app.engine.models.providers import CHAT_PROVIDERS
 from oi_tui.app.screens.key_check import ids_to_bind
 from oi_tui.app.screens.key_help import HelpSection, help_sections, usual_tasks
-from oi_tui.app.setting_catalog import setting_docstrings
+from oi_tui.app.settings.catalog import setting_docstrings
 
 GUIDE = Path(__file__).parents[2] / "app" / "guide"
 _MARKED = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?<!-- end: \2 -->", re.DOTALL)

@@ -8,9 +8,9 @@ from textual.widgets import Input
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import SetApproval, SetBudget
 from oi_tui.app.engine.files.settings_file import load_layers
-from oi_tui.app.profile_desk import ProfileDesk
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
+from oi_tui.app.screens.profile_desk import ProfileDesk
 from oi_tui.app.screens.profile_screen import ProfileScreen
 from oi_tui.widgets.lettering import Options
 from support.stage import Play, Stage

@@ -23,11 +23,11 @@ from oi_tui.app.screens.kernel_screen import KernelScreen
 from oi_tui.app.screens.palette_screen import PaletteScreen
 from oi_tui.app.screens.setting_change import find_danger
 from oi_tui.app.screens.setting_line import SettingLineScreen, setting_fault
+from oi_tui.app.screens.settings_desk import SettingsDesk
 from oi_tui.app.screens.settings_screen import SettingsScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.app.screens.theme_screen import ThemeScreen
-from oi_tui.app.setting_catalog import applies_when, setting_catalog
-from oi_tui.app.settings_desk import SettingsDesk
+from oi_tui.app.settings.catalog import applies_when, setting_catalog
 from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.lettering import Words
 from support.snapshot import Snap

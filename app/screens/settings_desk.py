@@ -15,9 +15,8 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import ImageMode, Settings
 from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.workplace import Workplace
-from oi_tui.app.look import ThemeControl
 from oi_tui.app.screens.chat import ChatScreen
-from oi_tui.app.settings_control import LOOK_INTERVAL, SettingsControl
+from oi_tui.app.settings.control import LOOK_INTERVAL, SettingsControl
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.guarded_driver import use_mouse
 from oi_tui.app.terminal.probe import TerminalFacts
@@ -25,7 +24,7 @@ from oi_tui.app.terminal.probing_driver import TerminalKnown
 from oi_tui.widgets.status import StatusBar
 
 if TYPE_CHECKING:
-    from oi_tui.app.profile_desk import ProfileDesk
+    from oi_tui.app.screens.profile_desk import ProfileDesk
 
 
 def _key_faults(settings: Settings) -> tuple[str, ...]:
@@ -34,10 +33,21 @@ def _key_faults(settings: Settings) -> tuple[str, ...]:
     return key_faults(settings)
 
 
+class ThemeChoice(Protocol):
+    """The theme in use."""
+
+    chosen: str
+    """A name, or `auto`."""
+
+    def choose(self, name: str = "") -> None: ...
+
+
 class ChangesLook(Protocol):
     """What the screen's settings change while the program runs."""
 
-    themes: ThemeControl
+    @property
+    def themes(self) -> ThemeChoice: ...
+
     images: ImageMode
     known: TerminalFacts
     attention: Attention
@@ -87,7 +97,7 @@ class SettingsDesk:
 
     def choose_profile(self, name: str = "") -> None:
         """Use a profile in this session; without a name, show all of them."""
-        from oi_tui.app.profile_desk import ProfileDesk  # seldom wanted
+        from oi_tui.app.screens.profile_desk import ProfileDesk  # seldom wanted
 
         if self._profiles is None:
             place = self._place

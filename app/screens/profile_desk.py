@@ -21,12 +21,12 @@ from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.profile_files import PLAIN, find_profile, profile_for
 from oi_tui.app.engine.files.settings_file import SETTINGS
-from oi_tui.app.own_settings import set_setting, unset_setting
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
 from oi_tui.app.screens.profile_screen import ProfileScreen
 from oi_tui.app.screens.prompt_desk import NOTE
+from oi_tui.app.settings.own_file import set_setting, unset_setting
 
 
 class ProfileDesk:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from oi_tui.app.effective_settings import holds_secret
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import Settings
@@ -26,6 +25,7 @@ from oi_tui.app.engine.files.settings_file import (
     take_over_settings,
 )
 from oi_tui.app.engine.files.settings_lines import KeyPath
+from oi_tui.app.settings.effective import holds_secret
 
 
 class WrittenSetting(NamedTuple):

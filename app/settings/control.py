@@ -13,7 +13,7 @@ from oi_tui.app.engine.files.given_file import file_stamp
 from oi_tui.app.engine.files.settings_file import SettingsLayer
 from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.bridge import Bridge
-from oi_tui.app.own_settings import KeyFaults
+from oi_tui.app.settings.own_file import KeyFaults
 
 LOOK_INTERVAL = 1.0
 """Seconds between two looks at the files. A change counts when it is there at two of them: an editor may be writing."""

@@ -26,7 +26,7 @@ from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.trust.folder_settings import CONFIG, read_folder_settings
 from oi_tui.app.flags import SETTING_OF_FLAG, Flags
 from oi_tui.app.frontend.workplace import Workplace
-from oi_tui.app.setting_catalog import SettingEntry, setting_catalog
+from oi_tui.app.settings.catalog import SettingEntry, setting_catalog
 
 _HEADERS = ("model", "extra", "headers")
 
