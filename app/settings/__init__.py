@@ -1,1 +1,1 @@
-"""Settings as a person meets them: what each means, where it comes from, changes of the person's file and their effect."""
+"""Settings as a person meets them: what each means, where it comes from, how it is changed, and what that does."""
