@@ -36,12 +36,11 @@ from oi_tui.app.engine.core.protocol import (
     Reply,
     SandboxFailed,
     SessionGone,
-    SessionReply,
     Standing,
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.values import Level
+from oi_tui.app.engine.core.values import Level, SessionReply
 from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit, address_verb
 from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.app.engine.transcript.coalesce import is_delta

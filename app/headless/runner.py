@@ -35,8 +35,8 @@ from oi_tui.app.engine.core.protocol import (
     ModelsFound,
     Reply,
     SessionGone,
-    SessionReply,
 )
+from oi_tui.app.engine.core.values import SessionReply
 from oi_tui.app.engine.core.verbs import (
     Answer,
     AnyVerb,

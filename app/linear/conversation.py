@@ -27,6 +27,8 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.core.library_replies import PromptsFound, SessionExported, SessionsFound
+from oi_tui.app.engine.core.library_verbs import FindPrompts
 from oi_tui.app.engine.core.protocol import (
     Batch,
     ContextFound,
@@ -36,25 +38,11 @@ from oi_tui.app.engine.core.protocol import (
     InstructionsFound,
     KernelsFound,
     ModelsFound,
-    PromptsFound,
     Reply,
-    SessionExported,
-    SessionReply,
-    SessionsFound,
 )
 from oi_tui.app.engine.core.settings import Settings, describe_sandbox
-from oi_tui.app.engine.core.verbs import (
-    AnyVerb,
-    Detach,
-    FindModels,
-    FindPrompts,
-    KeepDraft,
-    Open,
-    Retry,
-    Run,
-    Submit,
-    address_verb,
-)
+from oi_tui.app.engine.core.values import SessionReply
+from oi_tui.app.engine.core.verbs import AnyVerb, Detach, FindModels, KeepDraft, Open, Retry, Run, Submit, address_verb
 from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from oi_tui.app.engine.core.context_use import ContextUse
+from oi_tui.app.engine.core.library_replies import SessionExported, SessionsFound
 from oi_tui.app.engine.core.protocol import (
     ContextFound,
     FetchEnded,
@@ -11,8 +12,6 @@ from oi_tui.app.engine.core.protocol import (
     InstructionsFound,
     PromptsQueued,
     Reply,
-    SessionExported,
-    SessionsFound,
 )
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.app.engine.text.words import age_in_words, one_line, progress_size, quantity

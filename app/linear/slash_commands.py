@@ -13,9 +13,10 @@ from oi_tui.app.commands.own_commands import OwnCommands
 from oi_tui.app.commands.registry import Command, Situation, WrongArgument
 from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
+from oi_tui.app.engine.core.library_verbs import ExportSession, FindSessions
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.verbs import ExportSession, FindSessions, Submit
+from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.text.mime import IMAGE_TYPES
 from oi_tui.app.engine.text.words import one_line, quantity
 from oi_tui.app.linear.block_words import past_lines

@@ -22,22 +22,19 @@ from textual.widgets import TextArea
 from oi_tui.app.commands.registry import bindings
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.core.library_replies import PromptsFound
 from oi_tui.app.engine.core.protocol import (
+    AboutModels,
+    AboutSessions,
     ContextFound,
     Detached,
     DraftKept,
-    Failed,
     FrameSeen,
     InstructionsFound,
     KernelsFound,
     ModelsFound,
     NamesFound,
-    PromptsFound,
     PromptsQueued,
-    SessionEdited,
-    SessionExported,
-    SessionSeen,
-    SessionsFound,
     VariableSeen,
     VariablesFound,
     ViewReply,
@@ -281,7 +278,7 @@ class ChatScreen(Screen[None]):
         match reply:
             case VariablesFound() | VariableSeen() | FrameSeen():
                 self.parts.variables.take(reply)
-            case SessionsFound() | SessionSeen() | SessionEdited() | SessionExported() | Failed():
+            case _ if isinstance(reply, AboutSessions):
                 self.parts.sessions.take(reply)
             case PromptsFound() | DraftKept():
                 self.parts.recall.show(reply)
@@ -299,7 +296,7 @@ class ChatScreen(Screen[None]):
                 from oi_tui.app.screens.instructions_screen import show_instructions  # seldom seen
 
                 show_instructions(self.app, reply, self.bridge, self.settings, self.palette)
-            case _ if self._setup is not None and self._setup.is_attached:
+            case _ if isinstance(reply, AboutModels) and self._setup is not None and self._setup.is_attached:
                 self._setup.show(reply)
             case ModelsFound():
                 from oi_tui.app.screens.setup import SetupScreen  # seldom seen

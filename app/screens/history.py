@@ -9,9 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input
 
-from oi_tui.app.engine.core.protocol import PromptsFound
+from oi_tui.app.engine.core.library_replies import PromptsFound
+from oi_tui.app.engine.core.library_verbs import FindPrompts
 from oi_tui.app.engine.core.session_records import PastPrompt
-from oi_tui.app.engine.core.verbs import FindPrompts
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.screens.pick import PickScreen

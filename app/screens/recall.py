@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from textual.timer import Timer
 
-from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound
+from oi_tui.app.engine.core.library_replies import PromptsFound
+from oi_tui.app.engine.core.protocol import DraftKept
 from oi_tui.app.engine.core.verbs import KeepDraft
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.history import HistoryScreen

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from oi_tui.app.engine.core.library_verbs import EditSession
 from oi_tui.app.engine.core.session_records import SessionRecord
-from oi_tui.app.engine.core.verbs import EditSession
 
 _EDITABLE = ("title", "tags", "archived", "deleted")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from textual.widget import Widget
 
 from oi_tui.app.commands.registry import EXPORT_FORMATS
+from oi_tui.app.engine.core.library_verbs import ExportSession
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.verbs import ExportSession
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.choose import ChooseScreen

@@ -9,16 +9,11 @@ from textual.containers import Vertical
 
 from oi_tui.app.commands.registry import EXPORT_FORMATS
 from oi_tui.app.engine.core.blocks import UserBlock
-from oi_tui.app.engine.core.protocol import (
-    AboutSessions,
-    Failed,
-    SessionEdited,
-    SessionExported,
-    SessionSeen,
-    SessionsFound,
-)
+from oi_tui.app.engine.core.library_replies import SessionEdited, SessionExported, SessionSeen, SessionsFound
+from oi_tui.app.engine.core.library_verbs import EditSession, FindSessions, PreviewSession
+from oi_tui.app.engine.core.protocol import AboutSessions, Failed
 from oi_tui.app.engine.core.session_records import TITLE_LIMIT, SessionRecord
-from oi_tui.app.engine.core.verbs import EditSession, FindSessions, Fork, Open, PreviewSession
+from oi_tui.app.engine.core.verbs import Fork, Open
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom

@@ -2,8 +2,8 @@
 
 import pytest
 
+from oi_tui.app.engine.core.library_verbs import EditSession
 from oi_tui.app.engine.core.session_records import SessionRecord
-from oi_tui.app.engine.core.verbs import EditSession
 from oi_tui.app.screens.session_changes import SessionChanges
 
 

@@ -13,7 +13,7 @@ from stage import Stage, staged
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from oi_tui.app.engine.core.protocol import SessionsFound
+from oi_tui.app.engine.core.library_replies import SessionsFound
 from oi_tui.app.engine.core.protocol_lines import decode_reply, encode_message
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.widgets.sessions.panel import Panel

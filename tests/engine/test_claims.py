@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.events import ExecutionStarted, SessionOpened, TurnEnded
-from oi_tui.app.engine.core.protocol import Failed, SessionEdited
-from oi_tui.app.engine.core.verbs import EditSession, Fork, Interrupt, Open, Submit
+from oi_tui.app.engine.core.library_replies import SessionEdited
+from oi_tui.app.engine.core.library_verbs import EditSession
+from oi_tui.app.engine.core.protocol import Failed
+from oi_tui.app.engine.core.verbs import Fork, Interrupt, Open, Submit
 from oi_tui.app.engine.log.store import Claims, SessionOpenElsewhere, Store
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 from oi_tui.app.engine.transcript.event_log import fold_events

@@ -6,26 +6,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
-from oi_tui.app.engine.core.protocol import (
-    DraftKept,
-    Failed,
+from oi_tui.app.engine.core.library_replies import (
     PromptsFound,
-    Reply,
     SessionEdited,
     SessionExported,
     SessionSeen,
     SessionsFound,
 )
-from oi_tui.app.engine.core.verbs import (
-    AnyVerb,
-    EditSession,
-    ExportSession,
-    FindPrompts,
-    FindSessions,
-    KeepDraft,
-    Open,
-    PreviewSession,
-)
+from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
+from oi_tui.app.engine.core.protocol import DraftKept, Failed, Reply
+from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open
 from oi_tui.app.engine.session.library import PREVIEW_TEXT
 from oi_tui.app.engine.testing import FakeModel
 from support.front import Front, engine

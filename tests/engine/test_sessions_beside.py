@@ -23,6 +23,7 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.core.library_verbs import FindSessions
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.protocol_lines import decode_request
 from oi_tui.app.engine.core.settings import ModelSection, Settings
@@ -31,7 +32,6 @@ from oi_tui.app.engine.core.verbs import (
     AddRule,
     Answer,
     Decide,
-    FindSessions,
     Fork,
     Interrupt,
     Leave,

@@ -10,7 +10,7 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import AnswerUsage, Delta, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import AnyEvent, TurnEnded
-from oi_tui.app.engine.core.protocol import SessionEdited
+from oi_tui.app.engine.core.library_replies import SessionEdited
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.log.store import Store

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.events import AnyEvent
-from oi_tui.app.engine.core.protocol import Batch, Failed, Reply, SessionGone, SessionReply
+from oi_tui.app.engine.core.protocol import Batch, Failed, Reply, SessionGone
+from oi_tui.app.engine.core.values import SessionReply
 from oi_tui.app.engine.core.verbs import Leave, Open
 from oi_tui.app.engine.testing import FakeModel, FakeModels
 from oi_tui.app.engine.transcript.transcript import Transcript

@@ -8,13 +8,14 @@ import pytest
 from textual import events
 
 from oi_tui.app.engine.core.events import ProseFinished, ProseStarted, RetryScheduled, TurnEnded, TurnStarted
-from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound, PromptsQueued
+from oi_tui.app.engine.core.library_replies import PromptsFound
+from oi_tui.app.engine.core.library_verbs import FindPrompts
+from oi_tui.app.engine.core.protocol import DraftKept, PromptsQueued
 from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.core.settings import ScreenSection, Settings
 from oi_tui.app.engine.core.verbs import (
     Clear,
     FindModels,
-    FindPrompts,
     KeepDraft,
     Pause,
     Restart,

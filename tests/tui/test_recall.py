@@ -3,9 +3,11 @@
 from msgspec.structs import replace
 from textual.widgets import OptionList
 
-from oi_tui.app.engine.core.protocol import DraftKept, PromptsFound
+from oi_tui.app.engine.core.library_replies import PromptsFound
+from oi_tui.app.engine.core.library_verbs import FindPrompts
+from oi_tui.app.engine.core.protocol import DraftKept
 from oi_tui.app.engine.core.session_records import PastPrompt
-from oi_tui.app.engine.core.verbs import FindPrompts, KeepDraft
+from oi_tui.app.engine.core.verbs import KeepDraft
 from oi_tui.app.screens.history import HistoryScreen
 from support.snapshot import Snap
 from support.stage import Play, Stage

@@ -18,18 +18,11 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.protocol import Batch, Failed, SessionEdited, SessionExported, SessionSeen, SessionsFound
+from oi_tui.app.engine.core.library_replies import SessionEdited, SessionExported, SessionSeen, SessionsFound
+from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindSessions, PreviewSession
+from oi_tui.app.engine.core.protocol import Batch, Failed
 from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord, SnippetPart
-from oi_tui.app.engine.core.verbs import (
-    EditSession,
-    ExportSession,
-    FindModels,
-    FindSessions,
-    Fork,
-    Open,
-    PreviewSession,
-    Submit,
-)
+from oi_tui.app.engine.core.verbs import FindModels, Fork, Open, Submit
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.screens.choose import ChooseScreen

@@ -7,10 +7,11 @@ from textual.events import AppBlur, DescendantFocus, Key, Paste
 from textual.widgets import Input, Static
 
 from oi_tui.app.engine.core.events import ProseFinished, ProseGrew, ProseStarted, TurnEnded, TurnStarted
-from oi_tui.app.engine.core.protocol import SessionsFound
+from oi_tui.app.engine.core.library_replies import SessionsFound
+from oi_tui.app.engine.core.library_verbs import EditSession
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import EditSession, Submit
+from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.screens.guide import GuideScreen
 from oi_tui.app.screens.sessions_pane import SessionsPanel

@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input
 
-from oi_tui.app.engine.core.protocol import SessionsFound
+from oi_tui.app.engine.core.library_replies import SessionsFound
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels

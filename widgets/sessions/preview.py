@@ -3,7 +3,7 @@
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from oi_tui.app.engine.core.protocol import SessionSeen
+from oi_tui.app.engine.core.library_replies import SessionSeen
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.app.engine.text.words import one_line, quantity
 from oi_tui.widgets.lettering import Words, lettering

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from oi_tui.app.engine.core.protocol import SessionsFound
+from oi_tui.app.engine.core.library_replies import SessionsFound
 from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord
 from oi_tui.widgets.sessions.listing import ListEntry, haystack, list_hits, list_sessions, words_of
 from oi_tui.widgets.sessions.row_view import folder_text

@@ -374,12 +374,14 @@ class OutputDropped(Event, frozen=True, kw_only=True, tag=True):
 
 
 class InputRequested(Event, frozen=True, kw_only=True, tag=True):
-    """Running code asks the person for a line (`input()`, `getpass()`, a password prompt)."""
+    """Running code (`input()`, `getpass()`, a password prompt) or a tool asks the person for a line."""
 
     request_id: str
     block_id: str
     prompt: str
     password: bool = False
+    choices: tuple[str, ...] = ()
+    """Answers that a tool offers; another line may be given."""
     call: KernelCall | None = None
     """What it asks of the session instead: only a kernel says that, and it is never emitted."""
 

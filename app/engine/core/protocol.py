@@ -14,9 +14,16 @@ from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.instructions import InstructionPart
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
-from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, SessionRecord
+from oi_tui.app.engine.core.library_replies import (
+    PromptsFound,
+    SessionEdited,
+    SessionExported,
+    SessionSeen,
+    SessionsFound,
+)
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.values import Language, Value
+from oi_tui.app.engine.core.tool_replies import AboutTools
+from oi_tui.app.engine.core.values import Language, SessionReply, Value
 from oi_tui.app.engine.core.variable import CodeName, ColumnFigures, FramePage, Telling, Variable
 from oi_tui.app.engine.core.verbs import AnyVerb
 
@@ -76,13 +83,6 @@ class Attach(Value, frozen=True, kw_only=True, tag=True):
 
 WorkState = Literal["running", "waiting for approval", "waiting for input", "idle", "paused", "stopped", "errored"]
 """What a session does; the last three: it rests, and this is how its last turn ended."""
-
-
-class SessionReply(Value, frozen=True, kw_only=True):
-    """Base of replies that belong to one session; a front end that shows another session ignores them."""
-
-    session_id: str = ""
-    """"" if it is about none that is open."""
 
 
 class Batch(SessionReply, frozen=True, kw_only=True, tag=True):
@@ -221,49 +221,6 @@ class FrameSeen(SessionReply, frozen=True, kw_only=True, tag=True):
     figures: ColumnFigures | None = None
 
 
-class SessionsFound(Value, frozen=True, kw_only=True, tag=True):
-    """Answer to `FindSessions`: records without a query, hits with one, best first, one for each kind and session."""
-
-    query: str = ""
-    archived: bool = False
-    sessions: tuple[SessionRecord, ...] = ()
-    hits: tuple[SearchHit, ...] = ()
-    cut: bool = False
-    """The list is truncated."""
-    behind: int = 0
-    """Sessions that a search does not look through yet: the index is being made. The answer comes again after that."""
-
-
-class SessionSeen(Value, frozen=True, kw_only=True, tag=True):
-    """Answer to `PreviewSession`: its first blocks, long texts cut."""
-
-    session: SessionRecord
-    blocks: tuple[Block, ...] = ()
-    count: int = 0
-    """Blocks that it has."""
-
-
-class SessionEdited(Value, frozen=True, kw_only=True, tag=True):
-    """Answer to `EditSession`: the session's current state. Also sent when the model has given the session a title."""
-
-    session: SessionRecord
-
-
-class SessionExported(Value, frozen=True, kw_only=True, tag=True):
-    """The file that `ExportSession` asked for has been written."""
-
-    session_id: str
-    path: str
-    """Absolute."""
-
-
-class PromptsFound(Value, frozen=True, kw_only=True, tag=True):
-    """Answer to `FindPrompts`: each text once, the newest first."""
-
-    query: str = ""
-    prompts: tuple[PastPrompt, ...] = ()
-
-
 class DraftKept(Value, frozen=True, kw_only=True, tag=True):
     """The draft in this folder when the program last ended; sent once, if there is one."""
 
@@ -372,6 +329,7 @@ Reply = (
     | ContextFound
     | Standing
     | Detached
+    | AboutTools
     | SandboxFailed
     | SessionGone
     | Failed
@@ -393,6 +351,7 @@ ViewReply = (
     | KernelsFound
     | InstructionsFound
     | ContextFound
+    | AboutTools
     | Detached
 )
 """What a screen shows that is no part of a session."""

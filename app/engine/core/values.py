@@ -127,3 +127,10 @@ class SessionVerb(Verb, frozen=True, kw_only=True):
 
     session_id: str = ""
     """"" is the session that was opened last."""
+
+
+class SessionReply(Value, frozen=True, kw_only=True):
+    """Base of replies that belong to one session; a front end that shows another session ignores them."""
+
+    session_id: str = ""
+    """"" if it is about none that is open."""

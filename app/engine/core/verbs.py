@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from oi_tui.app.engine.core.blocks import ContextMark
+from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
 from oi_tui.app.engine.core.outcomes import Verdict
-from oi_tui.app.engine.core.session_records import ExportFormat
+from oi_tui.app.engine.core.tool_verbs import ToolVerb
 from oi_tui.app.engine.core.values import ApprovalMode, Language, ScopeKind, SessionVerb, Verb
 from oi_tui.app.engine.core.variable import FrameQuestion
 
@@ -293,44 +294,6 @@ class ReadFrame(LookVerb, frozen=True, kw_only=True, tag=True):
     question: FrameQuestion
 
 
-class FindSessions(Verb, frozen=True, kw_only=True, tag=True):
-    """The sessions, the one last active first, or (with a query) what a search in them finds; `SessionsFound`."""
-
-    query: str = ""
-    archived: bool = False
-
-
-class PreviewSession(Verb, frozen=True, kw_only=True, tag=True):
-    """The beginning of a stored session; answered with `SessionSeen`."""
-
-    session_id: str
-
-
-class EditSession(Verb, frozen=True, kw_only=True, tag=True):
-    """Change every field that is not None; answered with `SessionEdited`. `deleted=False` undoes a deletion."""
-
-    session_id: str
-    title: str | None = None
-    tags: tuple[str, ...] | None = None
-    archived: bool | None = None
-    deleted: bool | None = None
-
-
-class ExportSession(Verb, frozen=True, kw_only=True, tag=True):
-    """Write a session to a file that does not exist yet; answered with `SessionExported`."""
-
-    session_id: str
-    format: ExportFormat
-    path: str
-    images: bool = True
-
-
-class FindPrompts(Verb, frozen=True, kw_only=True, tag=True):
-    """Prompts of all sessions in which these words stand, the newest first; answered with `PromptsFound`."""
-
-    query: str = ""
-
-
 class KeepDraft(Verb, frozen=True, kw_only=True, tag=True):
     """What is being typed and not sent; told again (`DraftKept`) when the program next starts in this folder."""
 
@@ -374,6 +337,7 @@ WorkVerb = (
     | ChangeSummary
     | MarkContext
     | ReadContext
+    | ToolVerb
 )
 """What is done within one session."""
 

@@ -18,6 +18,7 @@ _ORDER = (
 
 DELETES, WRITES, NETWORK, STARTS = "deletes files", "writes files", "network", "starts a process"
 SECRETS, EXPOSED = "names a place of secrets", "runs without a sandbox"
+FOREIGN = "brings in what others wrote"
 MAY_DESTROY = "may change or delete files or data"
 ENDS, RIGHTS, CODE, PICKLE, PERMISSIONS = (
     *("ends processes", "asks for more rights", "runs text as code", "unpickles data", "changes who may use files"),

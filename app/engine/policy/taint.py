@@ -7,7 +7,7 @@ what could carry it away is asked about, whatever else allows it.
 from typing import NamedTuple
 
 from oi_tui.app.engine.policy.reading import SourceFacts
-from oi_tui.app.engine.policy.risks import NETWORK, SECRETS
+from oi_tui.app.engine.policy.risks import FOREIGN, NETWORK, SECRETS
 from oi_tui.app.engine.policy.rules import Base
 
 _FETCHES = frozenset({NETWORK, "installs packages"})
@@ -31,7 +31,7 @@ def taint_of(reading: SourceFacts, base: Base) -> Taint:
     """What running this source brings in."""
     return Taint(
         private=any(risk.what == SECRETS for risk in reading.risks),
-        foreign=any(risk.what in _FETCHES for risk in reading.risks)
+        foreign=any(risk.what in _FETCHES | {FOREIGN} for risk in reading.risks)
         or any(is_foreign(place.path, base) for place in reading.places if not place.writes),
     )
 

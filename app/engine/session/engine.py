@@ -6,26 +6,13 @@ from collections.abc import Coroutine
 from typing import Any, assert_never
 
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
+from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
 from oi_tui.app.engine.core.protocol import DraftKept, Failed, SandboxFailed, SessionGone, failure_reply
 from oi_tui.app.engine.core.values import SessionVerb
-from oi_tui.app.engine.core.verbs import (
-    AnyVerb,
-    Close,
-    Detach,
-    EditSession,
-    ExportSession,
-    FindPrompts,
-    FindSessions,
-    Fork,
-    KeepDraft,
-    Leave,
-    Open,
-    PreviewSession,
-    Submit,
-    WorkVerb,
-)
+from oi_tui.app.engine.core.verbs import AnyVerb, Close, Detach, Fork, KeepDraft, Leave, Open, Submit, WorkVerb
 from oi_tui.app.engine.session.library import LibraryVerb
-from oi_tui.app.engine.session.open_session import TELLING, OpenSession
+from oi_tui.app.engine.session.open_session import OpenSession
+from oi_tui.app.engine.session.outbox import TELLING
 from oi_tui.app.engine.session.services import Services, Trial
 from oi_tui.app.engine.session.sessions import Sessions
 

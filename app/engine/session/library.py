@@ -15,18 +15,17 @@ import msgspec
 
 from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, SummaryBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
-from oi_tui.app.engine.core.outputs import Output, StreamOutput
-from oi_tui.app.engine.core.protocol import (
+from oi_tui.app.engine.core.library_replies import (
     PromptsFound,
-    Reply,
     SessionEdited,
     SessionExported,
     SessionSeen,
     SessionsFound,
-    failure_reply,
 )
+from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
+from oi_tui.app.engine.core.outputs import Output, StreamOutput
+from oi_tui.app.engine.core.protocol import Reply, failure_reply
 from oi_tui.app.engine.core.session_records import PastPrompt
-from oi_tui.app.engine.core.verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.formats.export import write_session
 from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks

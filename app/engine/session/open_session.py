@@ -19,6 +19,7 @@ from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
+from oi_tui.app.engine.core.tool_verbs import FindTools
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     Answer,
@@ -61,20 +62,17 @@ from oi_tui.app.engine.session.catching_up import late_batches, work_state
 from oi_tui.app.engine.session.job_queue import JobQueue
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
-from oi_tui.app.engine.session.outbox import Outbox, address_replies
+from oi_tui.app.engine.session.outbox import TELLING, Outbox, address_replies
 from oi_tui.app.engine.session.run_tracer import RunTracer
 from oi_tui.app.engine.session.sandbox_notices import sandbox_notices
 from oi_tui.app.engine.session.services import KernelTies, Services
 from oi_tui.app.engine.session.titles import Titles, entitle
+from oi_tui.app.engine.session.tool_desk import ToolDesk
 from oi_tui.app.engine.session.variable_inspector import VariableInspector
-from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.stale_runs import has_run_code
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 _log = logging.getLogger(__name__)
-
-TELLING = 1.0
-"""Seconds a front end has to receive the end of a session, and the news that it is not saved."""
 
 
 class OpenSession:
@@ -108,6 +106,9 @@ class OpenSession:
             self.ties.session_id = session_id
             self.kernels.hand_over(forked_from.id, session_id)
             self._log = services.log.session(forked_from._log)
+        self._outbox = Outbox(self.send)
+        tell = self._outbox.put
+        self.tools = ToolDesk(services, lambda: self.session, lambda: self.id, self.kernels, tell)
         self.session: Session = Session(
             kernels=self.kernels,
             settings=services.setup.settings.loop,
@@ -118,7 +119,7 @@ class OpenSession:
             ready=self._ready,
             seal=self._log.seal,
             hooks=services.hooks,
-            tools=Toolbox(services.tools, spill_dir=services.spill_dir),
+            tools=self.tools.toolbox,
             look=services.look,
             find_written=services.find_written,
             steers=self._take_steers,
@@ -126,8 +127,6 @@ class OpenSession:
             instructions=services.instructions,
             forked_from=None if forked_from is None else forked_from.session,
         )
-        self._outbox = Outbox(self.send)
-        tell = self._outbox.put
         self.accounting = Accounting(self.session, services.setup, services.ledger, session_id)
         self.chooser = ModelSwitch(
             self.session,
@@ -278,6 +277,8 @@ class OpenSession:
                 self._jobs.withdraw(verb.text)
             case ContextVerb():
                 session.dialogue.window.follow(verb, self._outbox.put)
+            case FindTools():
+                self.tools.follow(verb)
             case SaveRemote():
                 self.kernel_switch.save(verb.path, verb.data)
             case _:

@@ -12,7 +12,8 @@ import msgspec
 
 from oi_tui.app.engine.core.events import AnyEvent, Event, OutputAdded, OutputUpdated, ThoughtsSealed
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.core.protocol import FRAME, REPLAYED, Batch, Reply, SessionReply
+from oi_tui.app.engine.core.protocol import FRAME, REPLAYED, Batch, Reply
+from oi_tui.app.engine.core.values import SessionReply
 from oi_tui.app.engine.transcript.coalesce import coalesce, is_delta
 
 CROWD = 2000
@@ -20,6 +21,9 @@ CROWD = 2000
 
 BATCH_WEIGHT = 16_000_000
 """Characters of output in one batch, about; a line on the wire stays far below what front ends read."""
+
+TELLING = 1.0
+"""Seconds a front end has to receive the end of a session, and the news that it is not saved."""
 
 Send = Callable[[Reply], Awaitable[None]]
 

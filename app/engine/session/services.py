@@ -27,6 +27,7 @@ from oi_tui.app.engine.session.filtered_model import FilteredModel
 from oi_tui.app.engine.session.library import Library
 from oi_tui.app.engine.session.model_switch import ModelSource, Servers
 from oi_tui.app.engine.session.outbox import Send
+from oi_tui.app.engine.tools.ties import MakeTools
 from oi_tui.app.engine.tools.tool import Tool
 
 _log = logging.getLogger(__name__)
@@ -82,6 +83,8 @@ class Services:
     hooks: Hooks = NO_PLUGINS
     instructions: InstructionSources = NO_INSTRUCTIONS
     """What the model reads beside the program's own words."""
+    make_tools: tuple[MakeTools, ...] = ()
+    """Give each session tools of its own, beside those of plugins."""
     spill_dir: Path | None = None
     """Where long outputs of tools are kept, as those of kernels are; None where they are not."""
     trial: Trial | None = None

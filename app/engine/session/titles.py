@@ -21,7 +21,8 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
     UsageReported,
 )
-from oi_tui.app.engine.core.protocol import Reply, SessionEdited
+from oi_tui.app.engine.core.library_replies import SessionEdited
+from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.safe import safe_text

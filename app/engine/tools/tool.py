@@ -7,7 +7,7 @@ Tool(name="clock", description="The time in a zone.", schema=ZONE, run=now, capa
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -19,7 +19,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Confinement, Value
 from oi_tui.app.engine.policy.reading import Handover, PathUse, ReplacedFile, Risk, SourceFacts, Unread, merge_facts
-from oi_tui.app.engine.policy.risks import EXPOSED, MAY_DESTROY, NETWORK, SECRETS
+from oi_tui.app.engine.policy.risks import EXPOSED, FOREIGN, MAY_DESTROY, NETWORK, SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
 
 Arguments = dict[str, Any]
@@ -48,10 +48,22 @@ class Capabilities(Value, frozen=True, kw_only=True):
     """Delete or overwrite what cannot be brought back; without meaning where it does not write."""
     network: bool = True
     """Reach other machines."""
+    repeatable: bool = False
+    """A second call with the same arguments does no more than the first: it may be run again, and tried again."""
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether such calls may run at the same time: none changes what another one reads."""
+        return not self.writes
 
 
 class ToolOutput(Protocol):
     """Where a call says what it does while it runs, from any thread; TypeError or ValueError for nonsense."""
+
+    @property
+    def block_id(self) -> str:
+        """The block of this call."""
+        ...
 
     def print(self, text: str) -> None:
         """Text, shown as it comes; end a line with a line end."""
@@ -65,10 +77,19 @@ class ToolOutput(Protocol):
         """How far it is, in finite numbers."""
         ...
 
+    async def ask(self, question: str, choices: Sequence[str] = (), *, password: bool = False) -> str | None:
+        """A line from the person, who may pick one of the choices or type another. None where nobody can be asked. From
+        the engine's own loop only; one question at a time, and the time limit stands still meanwhile."""
+        ...
+
 
 RunCall = Callable[[Arguments, ToolOutput], Awaitable[str | RichOutput | None]]
 """Runs a call; what it returns is its result; another type is an error. ToolFailed, or any other error, ends it as one.
 It is cancelled when the person interrupts it, and must end soon then."""
+
+
+Preview = Callable[[Arguments], Awaitable[RichOutput | None]]
+"""What a call would do, shown before it is decided about; reads, and changes nothing. ToolFailed: it cannot work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +109,15 @@ class Tool:
     confinement: Confinement = field(default_factory=Confinement)
     """What holds it back; without a sandbox, each call is asked about in the mode `auto`, and in every mode but
     `bypassPermissions` where it may destroy something."""
+    origin: str = ""
+    """Who brought it, for the question, the list of tools and the audit log: "plugin lab", "MCP server time",
+    "tools/units.py"; "" is the program itself."""
+    foreign: bool = False
+    """What it returns was written by others, who may want to steer the model: the session counts as tainted by it."""
+    preview: Preview | None = None
+    """What the question shows beside the arguments, such as a change as a diff."""
+    time_limit: float | None = None
+    """Seconds that a call may take; None is the session's limit for runs."""
 
     def __post_init__(self) -> None:
         """SettingsError for a name that no model API accepts."""
@@ -104,6 +134,7 @@ class Tool:
         may, exposed = self.capabilities, not self.confinement.sandboxed
         risks = [Risk(MAY_DESTROY if may.destroys and exposed else "may change files or data", WHOLE)] * may.writes
         risks += [Risk(NETWORK, WHOLE)] * may.network + [Risk(EXPOSED, WHOLE)] * exposed
+        risks += [Risk(FOREIGN, WHOLE)] * self.foreign
         known = SourceFacts(risks=tuple(risks))
         try:
             arguments = decode_arguments(source)

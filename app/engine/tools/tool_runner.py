@@ -5,7 +5,7 @@ import contextlib
 import logging
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from oi_tui.app.engine.core.encoding import expressible
-from oi_tui.app.engine.core.events import Emit, ProgressReported
+from oi_tui.app.engine.core.events import Emit, InputRequested, ProgressReported
+from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput
 from oi_tui.app.engine.core.values import Confinement
@@ -28,8 +29,14 @@ CAP = 200_000
 MESSAGE = 1_000
 """Characters of a message beside progress."""
 
+CHOICES = 20
+"""Answers that one question offers."""
+
 GRACE = 2.0
 """Seconds that a call has to end when it was cancelled."""
+
+Ask = Callable[[InputRequested, Emit], Awaitable[str]]
+"""Asks the person; how a runner and what it gives a call speak with each other."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +56,8 @@ class ToolRunner:
         self._running: asyncio.Future[RichOutput | None] | None = None
         self._interrupted = False
         """Whether somebody asked for the end of the call."""
+        self._asked: asyncio.Future[str] | None = None
+        """The answer to the question that is open."""
         self._over = asyncio.Event()
         """The call has ended, or nobody waits for it any more."""
 
@@ -66,7 +75,7 @@ class ToolRunner:
         try:
             arguments = decode_arguments(source)
             _check(arguments, self.tool)
-            running = await self._run(arguments, _Output(stream, block_id, emit))
+            running = await self._run(arguments, _Output(stream, block_id, emit, self._ask))
             if not running.done() or (running.cancelled() and self._interrupted):
                 return await _finish(stream, RunResult(status="interrupted"))
             if running.cancelled():
@@ -102,8 +111,20 @@ class ToolRunner:
             self._running = None
             output.close()
 
+    async def _ask(self, request: InputRequested, emit: Emit) -> str:
+        if self._asked is not None:
+            raise ValueError("one question at a time")
+        self._asked = asyncio.get_running_loop().create_future()
+        try:
+            emit(request)
+            return await self._asked
+        finally:
+            self._asked = None
+
     async def answer(self, text: str) -> None:
-        """No call asks for a line."""
+        """The line that the call asked for."""
+        if self._asked is not None and not self._asked.done():
+            self._asked.set_result(text)
 
     async def interrupt(self, *, restart: bool = True) -> InterruptMeans:
         """Cancel the call. One that ignores that is abandoned with `restart`: its later results are dropped."""
@@ -123,8 +144,8 @@ class ToolRunner:
 class _Output:
     """What a call is given to speak with, from any thread; nothing is heard of it once the call is over."""
 
-    def __init__(self, stream: OutputStream, block_id: str, emit: Emit) -> None:
-        self._stream, self._block_id, self._emit = stream, block_id, emit
+    def __init__(self, stream: OutputStream, block_id: str, emit: Emit, ask: Ask) -> None:
+        self._stream, self.block_id, self._emit, self._ask = stream, block_id, emit, ask
         self._open = True
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
 
@@ -141,7 +162,21 @@ class _Output:
             raise TypeError(f"a message is text, not {type(message).__name__}")
         whole = None if total is None else _finite(total)
         progress = Progress(done=_finite(done), total=whole, message=expressible(message[:MESSAGE]))
-        self._say(partial(self._emit, ProgressReported(block_id=self._block_id, progress=progress)))
+        self._say(partial(self._emit, ProgressReported(block_id=self.block_id, progress=progress)))
+
+    async def ask(self, question: str, choices: Sequence[str] = (), *, password: bool = False) -> str | None:
+        if not (isinstance(question, str) and all(isinstance(choice, str) for choice in choices)):
+            raise TypeError("a question and its choices are text")
+        if not self._open:
+            return None
+        request = InputRequested(
+            request_id=new_id(),
+            block_id=self.block_id,
+            prompt=expressible(question[:MESSAGE]),
+            password=password,
+            choices=tuple(expressible(choice[:MESSAGE]) for choice in choices[:CHOICES]),
+        )
+        return await self._ask(request, self._emit)
 
     def close(self) -> None:
         self._open = False

@@ -1,7 +1,7 @@
 """The tools of one session, by name."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from oi_tui.app.engine.core.chat_model import RECALL, ToolSpec
@@ -24,11 +24,20 @@ class Toolbox:
         self._inner: dict[str, ToolRunner] = {}
         """Those that only running code can call."""
         self.spill_dir = spill_dir
+        self.add(tools)
+
+    def add(self, tools: Iterable[Tool]) -> None:
+        """More of them; of two with one name the second is left out."""
         for tool in tools:
             if tool.name in (EXECUTE, RECALL, ASK_MODEL) or tool.name in self._runners:
                 _log.error("there are two tools named %s: the second is left out", tool.name)
                 continue
-            self._runners[tool.name] = ToolRunner(tool, spill_dir)
+            self._runners[tool.name] = ToolRunner(tool, self.spill_dir)
+
+    def replace(self, origin: str, tools: Iterable[Tool]) -> None:
+        """What an origin brings now, in the place of what it brought before. A call that runs goes on."""
+        self._runners = {name: runner for name, runner in self._runners.items() if runner.tool.origin != origin}
+        self.add(tools)
 
     @property
     def names(self) -> frozenset[str]:
@@ -46,6 +55,10 @@ class Toolbox:
     def add_inner(self, tool: Tool) -> None:
         """A tool of the session's own that is never offered to a model: running code calls it."""
         self._inner[tool.name] = ToolRunner(tool, self.spill_dir)
+
+    def __iter__(self) -> Iterator[Tool]:
+        """All that a model may call, but `execute`."""
+        return (runner.tool for runner in self._runners.values())
 
     def specs(self, languages: Sequence[Language], *, recall: bool = False) -> tuple[ToolSpec, ...]:
         """The descriptions for a model, `execute` first; `recall` only where the model was not sent everything."""

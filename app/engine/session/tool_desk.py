@@ -1,0 +1,61 @@
+"""The tools of one open session: made when it opens, listed for whoever asks."""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.protocol import Reply
+from oi_tui.app.engine.core.tool_replies import ToolRecord, ToolsFound
+from oi_tui.app.engine.core.tool_verbs import FindTools, ToolVerb
+from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.session.services import Services
+from oi_tui.app.engine.tools.ties import ToolTies
+from oi_tui.app.engine.tools.tool import Capabilities, Tool
+from oi_tui.app.engine.tools.toolbox import Toolbox
+
+
+class ToolDesk:
+    """Holds the session's toolbox, and follows verbs about tools."""
+
+    def __init__(
+        self,
+        services: Services,
+        session: Callable[[], Session],
+        session_id: Callable[[], str],
+        kernels: KernelSource,
+        tell: Callable[[Reply], None],
+    ) -> None:
+        """The session is there when the first call runs, not yet when its tools are made."""
+        self._tell = tell
+        ties = ToolTies(
+            session_id=session_id,
+            blocks=lambda: session().transcript.blocks,
+            emit=lambda event: session().emit(event),
+            kernels=kernels,
+        )
+        own = (tool for make in services.make_tools for tool in make(ties))
+        self.toolbox = Toolbox((*own, *services.tools), spill_dir=services.spill_dir)
+
+    def follow(self, verb: ToolVerb) -> None:
+        """Do what the person wants."""
+        match verb:
+            case FindTools():
+                self._tell(ToolsFound(tools=tuple(map(_record, self.toolbox))))
+            case _:
+                assert_never(verb)
+
+
+def _record(tool: Tool) -> ToolRecord:
+    return ToolRecord(
+        name=tool.name, description=tool.description, origin=tool.origin, effects=_effects(tool.capabilities)
+    )
+
+
+def _effects(capabilities: Capabilities) -> tuple[str, ...]:
+    """What calls may do, in plain words."""
+    words = {
+        "changes files or data": capabilities.writes,
+        "may delete": capabilities.writes and capabilities.destroys,
+        "uses the network": capabilities.network,
+    }
+    return tuple(word for word, applies in words.items() if applies) or ("reads only",)

@@ -1,0 +1,25 @@
+"""What a session gives to whoever makes tools for it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from oi_tui.app.engine.core.blocks import Block
+from oi_tui.app.engine.core.events import Emit
+from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTies:
+    """One session, as its tools know it."""
+
+    session_id: Callable[[], str]
+    blocks: Callable[[], Sequence[Block]]
+    """All of its blocks, as they are now."""
+    emit: Emit
+    """Says what happened in the session."""
+    kernels: KernelSource
+
+
+MakeTools = Callable[[ToolTies], Iterable[Tool]]
+"""Gives the tools of one area (files, web, skills) for one session, when it opens."""
