@@ -106,8 +106,7 @@ class OpenSession:
             self.ties.session_id = session_id
             self.kernels.hand_over(forked_from.id, session_id)
             self._log = services.log.session(forked_from._log)
-        self._outbox = Outbox(self.send)
-        tell = self._outbox.put
+        self._outbox, tell = (outbox := Outbox(self.send)), outbox.put
         self.tools = ToolDesk(services, lambda: self.session, lambda: self.id, self.kernels, tell)
         self.session: Session = Session(
             kernels=self.kernels,
