@@ -15,7 +15,7 @@ class ToolRecord(Value, frozen=True, kw_only=True):
 
 
 class ToolsFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """Answer to `FindTools`."""
+    """Answer to `FindTools`: what the model may call in this session, but `execute`."""
 
     tools: tuple[ToolRecord, ...] = ()
 
