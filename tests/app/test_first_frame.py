@@ -47,7 +47,8 @@ MODULES = """
     app.commands.typed app.engine app.engine.core
     app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
     app.engine.core.context_use app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice
-    app.engine.core.modes
+    app.engine.core.library_replies app.engine.core.library_verbs app.engine.core.modes app.engine.core.tool_replies
+    app.engine.core.tool_verbs
     app.engine.core.outcomes app.engine.core.outputs app.engine.core.protocol app.engine.core.protocol_lines
     app.engine.core.session_records app.engine.core.settings app.engine.core.usage app.engine.core.values
     app.engine.core.variable app.engine.core.verbs app.engine.files app.engine.files.given_file
