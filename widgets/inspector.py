@@ -15,7 +15,7 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import Input, OptionList
 
-from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
+from oi_tui.app.engine.core.kernel_looks import VariableSeen, VariablesFound
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.inspector_view import (

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from rich.cells import cell_len
 from textual.content import Content
 
-from oi_tui.app.engine.core.protocol import VariablesFound
+from oi_tui.app.engine.core.kernel_looks import VariablesFound
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import Telling, Variable
 from oi_tui.app.engine.text.safe import safe_text

@@ -27,6 +27,7 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     TurnEnded,
 )
+from oi_tui.app.engine.core.kernel_looks import Inspect
 from oi_tui.app.engine.core.protocol import (
     Batch,
     Failed,
@@ -41,7 +42,7 @@ from oi_tui.app.engine.core.protocol import (
 )
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import Level, SessionReply
-from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, Inspect, KeepDraft, Open, Submit, address_verb
+from oi_tui.app.engine.core.verbs import AnyVerb, FindModels, Fork, KeepDraft, Open, Submit, address_verb
 from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.app.engine.transcript.coalesce import is_delta
 from oi_tui.app.engine.transcript.event_log import extend

@@ -36,11 +36,12 @@ from oi_tui.app.screens.rebuild import RebuildScreen, describe_chain
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import REMOTE_LIMIT, SaveAsScreen, SaveFailed, read_bounded, save
 from oi_tui.app.screens.viewer import TableContent, ViewerContent, ViewerScreen
+from oi_tui.app.screens.widgets_screen import WidgetsScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.timeline.graphics import IN_CELLS
-from oi_tui.widgets.timeline.logical import count_hidden, logical_text, output_text
+from oi_tui.widgets.timeline.logical import count_hidden, logical_text, output_text, shown_widgets
 from oi_tui.widgets.timeline.pixels import PictureSource
 from oi_tui.widgets.timeline.view import BlockAction, Timeline
 from oi_tui.widgets.viewer.line_index import CannotRead
@@ -65,6 +66,8 @@ class BlockActions:
         """How it shows pictures."""
         self.frame: KernelFrame | None = None
         """The table that was opened last, if a kernel has it."""
+        self.widgets: WidgetsScreen | None = None
+        """The widgets that were opened last."""
 
     async def do(self, wish: BlockAction, block: Block) -> None:
         """Do it, or say why it cannot be done."""
@@ -88,6 +91,8 @@ class BlockActions:
                 self._run_again(block)
             case "dependents":
                 await self._run_dependents(block)
+            case "operate":
+                self._operate(block)
             case "view":
                 await self._view(block)
             case "zoom":
@@ -159,6 +164,15 @@ class BlockActions:
             self._tell(str(error), warning=True)
             return
         self._place.app.push_screen(screen)
+
+    def _operate(self, block: Block) -> None:
+        """Its widgets, by keys."""
+        names = shown_widgets(block)
+        if not names or not isinstance(block, CodeBlock):
+            self._tell("There are no widgets in this block.")
+            return
+        self.widgets = WidgetsScreen(names, block.language, self._bridge, editor=self._editor)
+        self._place.app.push_screen(self.widgets)
 
     def _zoom(self, block: Block) -> None:
         pictures = [form.content for form in block_views(block) if isinstance(form.content, PictureFile)]

@@ -22,6 +22,7 @@ from textual.widgets import TextArea
 from oi_tui.app.commands.registry import bindings
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.core.kernel_looks import FrameSeen, NamesFound, VariableSeen, VariablesFound, WidgetsFound
 from oi_tui.app.engine.core.library_replies import PromptsFound
 from oi_tui.app.engine.core.protocol import (
     AboutModels,
@@ -29,14 +30,10 @@ from oi_tui.app.engine.core.protocol import (
     ContextFound,
     Detached,
     DraftKept,
-    FrameSeen,
     InstructionsFound,
     KernelsFound,
     ModelsFound,
-    NamesFound,
     PromptsQueued,
-    VariableSeen,
-    VariablesFound,
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
@@ -276,7 +273,7 @@ class ChatScreen(Screen[None]):
         if isinstance(reply, ModelsFound | KernelsFound):
             self.parts.choices.note(reply)
         match reply:
-            case VariablesFound() | VariableSeen() | FrameSeen():
+            case VariablesFound() | VariableSeen() | FrameSeen() | WidgetsFound():
                 self.parts.variables.take(reply)
             case _ if isinstance(reply, AboutSessions):
                 self.parts.sessions.take(reply)

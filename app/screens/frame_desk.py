@@ -6,9 +6,8 @@ from collections.abc import Callable
 import msgspec
 
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.protocol import FrameSeen
+from oi_tui.app.engine.core.kernel_looks import FrameSeen, ReadFrame
 from oi_tui.app.engine.core.variable import ColumnFigures, FramePage, FrameQuestion
-from oi_tui.app.engine.core.verbs import ReadFrame
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.viewer.table_source import NoRows, RowsGone
 

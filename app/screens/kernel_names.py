@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.protocol import NamesFound
+from oi_tui.app.engine.core.kernel_looks import CompleteCode, NamesFound
 from oi_tui.app.engine.core.variable import Telling
-from oi_tui.app.engine.core.verbs import CompleteCode
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.widgets.completion import CompletionChoice, CompletionOffer

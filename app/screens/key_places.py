@@ -30,6 +30,7 @@ from oi_tui.app.screens.settings_screen import SettingsScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.app.screens.theme_screen import ThemeScreen
 from oi_tui.app.screens.viewer import ViewerScreen
+from oi_tui.app.screens.widgets_screen import WidgetsScreen
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.editor import SourceEditor
@@ -95,6 +96,7 @@ KEY_PLACES: tuple[KeyPlace, ...] = (
     KeyPlace("JSON on the whole screen", (JsonTree,), in_chat=False, around=(ViewerScreen,)),
     KeyPlace("A picture on the whole screen", (PictureScreen, PictureView), in_chat=False),
     KeyPlace("Code to run again", (RunAgainScreen,), in_chat=False),
+    KeyPlace("Widgets", (WidgetsScreen,), in_chat=False),
     KeyPlace("Variables to rebuild", (RebuildScreen,), in_chat=False),
     KeyPlace(
         "Lists to choose from", (PickScreen, KernelScreen, HistoryScreen, PaletteScreen, ThemeScreen), False, False

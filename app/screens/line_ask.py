@@ -20,19 +20,22 @@ class LineAskScreen(ModalScreen[str | None]):
     CSS_PATH = "line_ask.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [Hint("escape", "dismiss(None)", "back")]
 
-    def __init__(self, title: str, text: str, *, hint: str = "", limit: int = 0) -> None:
-        """`limit` is the most characters that can be typed; 0 for any number."""
+    def __init__(self, title: str, text: str, *, hint: str = "", limit: int = 0, secret: bool = False) -> None:
+        """`limit` is the most characters that can be typed; 0 for any number. A `secret` is not shown."""
         super().__init__()
         self._title = title
         self._text = one_line(text)
         self._hint = hint
         self._limit = limit
+        self._secret = secret
 
     def compose(self) -> ComposeResult:
         """A small box in the middle."""
         with Vertical(id="line-box"):
             yield Words(self._title, id="line-title")
-            yield Field(self._text, id="line-text", max_length=self._limit, select_on_focus=False)
+            yield Field(
+                self._text, id="line-text", max_length=self._limit, select_on_focus=False, password=self._secret
+            )
             yield Words(self._hint, id="line-hint")
             yield KeyRow(id="line-keys")
 

@@ -6,7 +6,8 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from oi_tui.app.engine.core.blocks import Action, Block
-from oi_tui.app.engine.core.protocol import ContextFound, FrameSeen
+from oi_tui.app.engine.core.kernel_looks import FrameSeen, WidgetsFound
+from oi_tui.app.engine.core.protocol import ContextFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.app.screens.bottom import Bottom
@@ -16,6 +17,7 @@ from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.keyrow import key_hint
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.graphics import Graphics
+from oi_tui.widgets.timeline.logical import shown_widgets
 from oi_tui.widgets.timeline.table_data import TableData
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -70,7 +72,9 @@ class TimelinePane(Vertical):
         blocks, cursor = self._bridge.transcript.blocks, self.timeline.cursor
         runs = cursor is not None and cursor < len(blocks) and isinstance(blocks[cursor], Action)
         again = ("timeline.run_again", "run again") if runs else ("timeline.ask_again", "ask again")
-        keys = (("timeline.copy", "copy"), ("timeline.view", "view"), again, ("timeline.search", "search"))
+        keys = [("timeline.copy", "copy"), ("timeline.view", "view"), again, ("timeline.search", "search")]
+        if runs and shown_widgets(blocks[cursor or 0]):
+            keys.insert(0, ("timeline.widgets", "operate"))
         return key_hint(self.timeline, *keys, ("focus", "back"))
 
     def anchor_to_bottom(self) -> None:
@@ -106,6 +110,11 @@ class TimelinePane(Vertical):
         """Rows of the table that is open."""
         if self._actions.frame is not None:
             self._actions.frame.take(seen)
+
+    def take_widgets(self, found: WidgetsFound) -> None:
+        """What can be operated in the widgets that are open."""
+        if self._actions.widgets is not None and self._actions.widgets.is_attached:
+            self._actions.widgets.take(found)
 
     def show_context(self, found: ContextFound) -> None:
         """What takes the room in the model's context."""

@@ -2,9 +2,8 @@
 
 from textual import on
 
+from oi_tui.app.engine.core.kernel_looks import FrameSeen, Peek, VariableSeen, VariablesFound, WidgetsFound
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.core.protocol import FrameSeen, VariableSeen, VariablesFound
-from oi_tui.app.engine.core.verbs import Peek
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.timeline_pane import TimelinePane
@@ -53,7 +52,7 @@ class VariablesPanel(Inspector):
         if wanted and (table := table_of(RichOutput(data={TABLE_MIME_TYPE: seen.table}))) is not None:
             self._pane.show_table(f"{seen.name} · variable", table, seen.language)
 
-    def take(self, found: VariablesFound | VariableSeen | FrameSeen) -> None:
+    def take(self, found: VariablesFound | VariableSeen | FrameSeen | WidgetsFound) -> None:
         """What the engine tells of a kernel that was looked into."""
         match found:
             case VariablesFound():
@@ -62,3 +61,5 @@ class VariablesPanel(Inspector):
                 self.show_detail(found)
             case FrameSeen():
                 self._pane.take_rows(found)
+            case WidgetsFound():
+                self._pane.take_widgets(found)

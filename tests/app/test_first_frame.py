@@ -47,6 +47,7 @@ MODULES = """
     app.commands.typed app.engine app.engine.core
     app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
     app.engine.core.context_use app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice
+    app.engine.core.kernel_looks app.engine.core.widget_controls
     app.engine.core.library_replies app.engine.core.library_verbs app.engine.core.modes app.engine.core.tool_replies
     app.engine.core.tool_verbs
     app.engine.core.outcomes app.engine.core.outputs app.engine.core.protocol app.engine.core.protocol_lines

@@ -8,22 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from oi_tui.app.engine.core.events import ExecutionStarted, KernelChanged
-from oi_tui.app.engine.core.protocol import Batch, Configure, FrameSeen, Reply, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.kernel_looks import FrameSeen, Inspect, Peek, ReadFrame, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.variable import FramePage, FrameQuestion
-from oi_tui.app.engine.core.verbs import (
-    AnyVerb,
-    Clear,
-    Inspect,
-    Interrupt,
-    Open,
-    Peek,
-    ReadFrame,
-    Restart,
-    Run,
-    Submit,
-    UseKernel,
-)
+from oi_tui.app.engine.core.verbs import AnyVerb, Clear, Interrupt, Open, Restart, Run, Submit, UseKernel
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.inspection import (
     FrameAnswer,

@@ -11,9 +11,10 @@ import pytest
 
 from oi_tui.app.engine.core.events import OutputAdded, OutputUpdated
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.widget_controls import WIDGET_VIEW
 from oi_tui.app.engine.kernels.widget_displays import WidgetDisplays
 from oi_tui.app.engine.kernels.widget_states import MOST_OF_ALL, MOST_OF_WIDGET, MOST_WIDGETS, WidgetStates
-from oi_tui.app.engine.text.widget_text import WIDGET_VIEW, widget_family, widget_text
+from oi_tui.app.engine.text.widget_text import widget_family, widget_text
 from support.runs import events_of, make_jupyter_run, told
 
 RECORDED = json.loads((Path(__file__).parent / "recorded" / "widgets.json").read_text(encoding="utf-8"))["messages"]

@@ -15,10 +15,11 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.events import ExecutionFinished, NoticeAdded, OutputAdded
+from oi_tui.app.engine.core.kernel_looks import Inspect, VariablesFound
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.core.protocol import Batch, Configure, Reply, VariablesFound
+from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
 from oi_tui.app.engine.core.settings import KernelSection, LoopSection, ModelSection, Settings
-from oi_tui.app.engine.core.verbs import Close, Fork, Inspect, Interrupt, Open, Run, UseKernel
+from oi_tui.app.engine.core.verbs import Close, Fork, Interrupt, Open, Run, UseKernel
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers
 from oi_tui.app.frontend.client import ProcessClient
 from support.front import Front

@@ -21,20 +21,12 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
-from oi_tui.app.engine.core.protocol import KernelsFound, ModelOffer, ModelsFound, NamesFound
+from oi_tui.app.engine.core.kernel_looks import CompleteCode, NamesFound
+from oi_tui.app.engine.core.protocol import KernelsFound, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.variable import CodeName
-from oi_tui.app.engine.core.verbs import (
-    CompleteCode,
-    Interrupt,
-    Run,
-    SetApproval,
-    Submit,
-    TellUsage,
-    UseKernel,
-    UseModel,
-)
+from oi_tui.app.engine.core.verbs import Interrupt, Run, SetApproval, Submit, TellUsage, UseKernel, UseModel
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.stop_keys import SECOND_QUIT
 from oi_tui.widgets.approval import ApprovalPanel

@@ -2,9 +2,8 @@
 
 from textual.widget import Widget
 
-from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
+from oi_tui.app.engine.core.kernel_looks import Inspect, Peek, VariableSeen, VariablesFound
 from oi_tui.app.engine.core.variable import Variable
-from oi_tui.app.engine.core.verbs import Inspect, Peek
 from oi_tui.app.screens.variables_panel import VariablesPanel
 from oi_tui.widgets.timeline.view import Timeline
 from support.kinds import narrow

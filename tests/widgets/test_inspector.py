@@ -8,7 +8,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
-from oi_tui.app.engine.core.protocol import VariableSeen, VariablesFound
+from oi_tui.app.engine.core.kernel_looks import VariableSeen, VariablesFound
 from oi_tui.app.engine.core.variable import Telling, Variable
 from oi_tui.app.engine.text.words import short_size
 from oi_tui.themes.loader import load_palette, textual_theme

@@ -32,6 +32,7 @@ TIMELINE_KEYS: list[BindingType] = [
     Binding("C", "ask('copy_output')", "Copy what it printed", id="timeline.copy_output"),
     Binding("m", "ask('copy_markdown')", "Copy as Markdown, outputs too", id="timeline.copy_markdown"),
     Binding("v", "ask('view')", "View the whole: text, table, tree", id="timeline.view"),
+    Binding("w", "ask('operate')", "Operate its widgets: sliders, boxes, buttons", id="timeline.widgets"),
     Binding("z", "ask('zoom')", "Zoom into the picture", id="timeline.zoom"),
     Binding("o", "ask('open_outside')", "Open the picture in the desktop's viewer", id="timeline.open_outside"),
     Binding("p", "ask('pager')", "Open in $PAGER", id="timeline.pager"),

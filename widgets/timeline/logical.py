@@ -8,6 +8,7 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, SummaryBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.core.widget_controls import WIDGET_VIEW
 from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.widgets.timeline.terminal import TerminalText
@@ -67,3 +68,14 @@ def _plain(text: str) -> str:
     terminal = TerminalText()
     terminal.update(text)
     return terminal.plain()
+
+
+def shown_widgets(block: Block) -> tuple[str, ...]:
+    """Names of the widgets of ipywidgets that a block shows, in their order."""
+    names: dict[str, None] = {}
+    for output in block.outputs if isinstance(block, Action) else ():
+        match output:
+            case RichOutput(data=data) if isinstance(view := data.get(WIDGET_VIEW), dict):
+                if isinstance(name := view.get("model_id"), str):
+                    names[name] = None
+    return tuple(names)

@@ -32,6 +32,7 @@ from oi_tui.widgets.timeline.graphics import IN_CELLS, Graphics
 from oi_tui.widgets.timeline.graphics_kitty import apply_filters
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.keys import TIMELINE_KEYS
+from oi_tui.widgets.timeline.logical import shown_widgets
 from oi_tui.widgets.timeline.markdown_lines import HREF
 from oi_tui.widgets.timeline.row_pieces import Canvas
 from oi_tui.widgets.timeline.runs import Runs
@@ -48,6 +49,7 @@ LONG_JUMP = 500
 BlockAction = Literal[
     "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
     "dependents", "zoom", "open_outside", "fork", "rewind", "again", "pin", "leave_out",
+    "operate",
 ]  # fmt: skip
 """What a person can want of a block beyond looking at it here."""
 
@@ -319,7 +321,9 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to_end()
         elif event.x < self._view.canvas.width and event.y < len(self._shown.rows):
             self.cursor = self._shown.rows[event.y].item
-            if event.chain == 2:
+            if event.chain == 2 and self._shown.rows[event.y].inside and shown_widgets(self._view.blocks[self.cursor]):
+                self.action_ask("operate")
+            elif event.chain == 2:
                 self.action_display("unfold")
 
     def action_ask(self, wish: BlockAction) -> None:

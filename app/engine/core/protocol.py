@@ -6,7 +6,7 @@ answers that are not part of a session (models, downloads, variables, the list o
 may be open in one engine: verbs and replies about one say which. See README.md of the engine.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.context_use import ContextUse
@@ -14,6 +14,7 @@ from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.instructions import InstructionPart
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
+from oi_tui.app.engine.core.kernel_looks import AboutKernels
 from oi_tui.app.engine.core.library_replies import (
     PromptsFound,
     SessionEdited,
@@ -23,8 +24,7 @@ from oi_tui.app.engine.core.library_replies import (
 )
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.tool_replies import AboutTools
-from oi_tui.app.engine.core.values import Language, SessionReply, Value
-from oi_tui.app.engine.core.variable import CodeName, ColumnFigures, FramePage, Telling, Variable
+from oi_tui.app.engine.core.values import SessionReply, Value
 from oi_tui.app.engine.core.verbs import AnyVerb
 
 PROTOCOL_VERSION = 1
@@ -182,45 +182,6 @@ class FetchEnded(SessionReply, frozen=True, kw_only=True, tag=True):
     hint: str = ""
 
 
-class VariablesFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """What a kernel holds now, and what its last run did to that; only while somebody looks (`Inspect`)."""
-
-    language: Language
-    telling: Telling = "told"
-    """Anything but `told`: why there is no list; an earlier list may still be shown as the earlier one."""
-    variables: tuple[Variable, ...] = ()
-    """Those that the last run names first, then those that were known, then the newest."""
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    """As far as a cheap look tells: an element deep inside a large one may change unseen."""
-    removed: tuple[str, ...] = ()
-    cut: bool = False
-    """The list is truncated."""
-
-
-class VariableSeen(SessionReply, frozen=True, kw_only=True, tag=True):
-    """A longer look at one variable: the answer to `Peek`."""
-
-    language: Language
-    name: str
-    telling: Telling = "told"
-    """`gone`: there is no such variable any more."""
-    text: str = ""
-    """A few lines; "" where more could only be known by running code of the value's own."""
-    table: Any = None
-    """Of a frame: JSON as in an output. Validate it before drawing."""
-
-
-class FrameSeen(SessionReply, frozen=True, kw_only=True, tag=True):
-    """A part of a frame, or the `problem` why not: the answer to `ReadFrame`. After `busy` another one follows."""
-
-    request_id: str
-    telling: Telling = "told"
-    problem: str = ""
-    page: FramePage | None = None
-    figures: ColumnFigures | None = None
-
-
 class DraftKept(Value, frozen=True, kw_only=True, tag=True):
     """The draft in this folder when the program last ended; sent once, if there is one."""
 
@@ -271,16 +232,6 @@ class PromptsQueued(SessionReply, frozen=True, kw_only=True, tag=True):
     """Answers: the one that was just taken back, as `Withdraw` asked; the id of a `Settle`."""
 
 
-class NamesFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """What could complete a name, which begins at `start` in the source: the answer to `CompleteCode`."""
-
-    request_id: str
-    start: int = 0
-    names: tuple[CodeName, ...] = ()
-    telling: Telling = "told"
-    """Anything but `told`: why there are none."""
-
-
 class SessionGone(SessionReply, frozen=True, kw_only=True, tag=True):
     """The answer to `Leave`: the session has ended, and everything about it was sent before this."""
 
@@ -315,9 +266,7 @@ Reply = (
     | InstructionsFound
     | FetchProgressed
     | FetchEnded
-    | VariablesFound
-    | VariableSeen
-    | FrameSeen
+    | AboutKernels
     | SessionsFound
     | SessionSeen
     | SessionEdited
@@ -325,7 +274,6 @@ Reply = (
     | PromptsFound
     | DraftKept
     | PromptsQueued
-    | NamesFound
     | ContextFound
     | Standing
     | Detached
@@ -339,14 +287,12 @@ AboutSessions = SessionsFound | SessionSeen | SessionEdited | SessionExported | 
 
 AboutModels = ModelsFound | FetchProgressed | FetchEnded
 
-AboutPrompts = PromptsFound | PromptsQueued | DraftKept | NamesFound
+AboutPrompts = PromptsFound | PromptsQueued | DraftKept
 
 ViewReply = (
     AboutModels
     | AboutSessions
-    | VariablesFound
-    | VariableSeen
-    | FrameSeen
+    | AboutKernels
     | AboutPrompts
     | KernelsFound
     | InstructionsFound

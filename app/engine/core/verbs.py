@@ -5,11 +5,12 @@ from typing import Annotated, Literal
 import msgspec
 
 from oi_tui.app.engine.core.blocks import ContextMark
+from oi_tui.app.engine.core.kernel_looks import AnyLookVerb
 from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.tool_verbs import ToolVerb
 from oi_tui.app.engine.core.values import ApprovalMode, Language, ScopeKind, SessionVerb, Verb
-from oi_tui.app.engine.core.variable import FrameQuestion
+from oi_tui.app.engine.core.widget_controls import OperateWidget
 
 
 class Open(Verb, frozen=True, kw_only=True, tag=True):
@@ -262,38 +263,6 @@ class CancelFetch(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Stop the download; what has arrived is kept for the next time."""
 
 
-class LookVerb(SessionVerb, frozen=True, kw_only=True):
-    """Base of those that look into a kernel: nothing of the person's runs for them, and no kernel is started."""
-
-
-class Inspect(LookVerb, frozen=True, kw_only=True, tag=True):
-    """Tell the variables now and after every run (`on`), or no longer; answered with `VariablesFound`."""
-
-    on: bool
-
-
-class Peek(LookVerb, frozen=True, kw_only=True, tag=True):
-    """A longer look at one variable of the kernel listed last; answered with `VariableSeen`."""
-
-    name: str
-
-
-class CompleteCode(LookVerb, frozen=True, kw_only=True, tag=True):
-    """What could complete the Python name before `place` in the source; answered with `NamesFound`, or not at all."""
-
-    request_id: str
-    source: str
-    place: int
-
-
-class ReadFrame(LookVerb, frozen=True, kw_only=True, tag=True):
-    """A part of a frame that was shown; answered with `FrameSeen`, also while the kernel is busy: it is asked later."""
-
-    request_id: str
-    language: Language
-    question: FrameQuestion
-
-
 class KeepDraft(Verb, frozen=True, kw_only=True, tag=True):
     """What is being typed and not sent; told again (`DraftKept`) when the program next starts in this folder."""
 
@@ -308,8 +277,7 @@ class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save all sessions, end kernels and model server, and end."""
 
 
-AnyLookVerb = Inspect | Peek | CompleteCode | ReadFrame
-Job = Submit | Run | Retry | Clear | Compact | Restart | Rebuild | UseKernel | InstallKernel | Settle
+Job = Submit | Run | Retry | Clear | Compact | Restart | Rebuild | UseKernel | InstallKernel | Settle | OperateWidget
 """What a session does one after the other."""
 
 WorkVerb = (

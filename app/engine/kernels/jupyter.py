@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import FrameQuestion
 from oi_tui.app.engine.files.paths import socket_dir
-from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
+from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.channels import Channels
 from oi_tui.app.engine.kernels.inspection import (
     LINE,
@@ -41,6 +41,7 @@ from oi_tui.app.engine.kernels.processes import LoggedProcess
 from oi_tui.app.engine.kernels.provisioned import provisioned_origin
 from oi_tui.app.engine.kernels.socket_folder import short_name, socket_folder
 from oi_tui.app.engine.kernels.spec import FOREIGN, LOCAL, KernelSpec, label_of, program_of, python_spec
+from oi_tui.app.engine.kernels.widget_operation import BeginRun, KernelWidgets
 from oi_tui.app.engine.kernels.worker import WorkerKernel
 from oi_tui.app.engine.sandbox.environments import kernel_environment
 from oi_tui.app.engine.sandbox.ladder import require_rung
@@ -120,6 +121,12 @@ class JupyterKernel(WorkerKernel):
         """Whether the person knows what this kernel cannot do."""
         opening = partial(JupyterWorker.open, launch, origin)
         super().__init__(language, launch, opening, origin.place, elsewhere=origin.elsewhere)
+
+        async def follow(begin: BeginRun, block_id: str, emit: Emit) -> RunResult:
+            request = RunRequest("", block_id, emit, self._settings.output_cap, self._spill_dir)
+            return await self._result_of(begin(request), "")
+
+        self.widgets = KernelWidgets(lambda: self._worker, lambda: self.state, follow)
 
     async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
         await self.start()

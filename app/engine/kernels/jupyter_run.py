@@ -48,14 +48,19 @@ class JupyterRun:
         *,
         doom: Callable[[str], None] = lambda _how: None,
         widgets: WidgetDisplays | None = None,
+        has_reply: bool = True,
     ) -> None:
-        """`doom` ends a kernel that is beyond help; it is given the words for that. `widgets`: those of its kernel."""
+        """`doom` ends a kernel that is beyond help; it is given the words for that. `widgets`: those of its kernel.
+        Without a reply to the request, it is over when the kernel says idle."""
         self.request = request
         self.output = OutputStream(request)
         self._kill = doom
         self._widgets = widgets or WidgetDisplays()
+        self._has_reply = has_reply
         self._status = ""
         """Of the reply; empty until it came."""
+        self._has_failed = False
+        """Whether it told of an error."""
         self._idle = False
         self._leaving = False
         """The code called `exit()`: the kernel says ok and ends a moment later."""
@@ -76,6 +81,7 @@ class JupyterRun:
                 self.output.update(_rich(content, is_result=False))
             case "error", {"ename": str(name), "evalue": str(value)}:
                 self.output.error(ErrorOutput(name=name, value=value, traceback=_lines(content.get("traceback"))))
+                self._has_failed = True
             case "clear_output", _:
                 self.output.clear(wait=content.get("wait") is True)
             case "status", {"execution_state": "idle"}:
@@ -124,6 +130,8 @@ class JupyterRun:
             self._timer.cancel()
         if self.output.over.is_set() or not (self._status or self._idle):
             return
+        if not self._has_reply:
+            self._status = "error" if self._has_failed or self.output.interrupting else "ok"
         if self._status and self._idle and not self._leaving:
             self._end()
             return

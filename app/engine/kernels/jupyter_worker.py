@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, Self
 
 from oi_tui.app.engine.core.errors import KernelError
+from oi_tui.app.engine.core.widget_controls import ControlValue, WidgetControl
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
 from oi_tui.app.engine.kernels.known_runs import FindOrphan, KnownRuns
 from oi_tui.app.engine.kernels.launch import Launch
@@ -190,6 +191,14 @@ class JupyterWorker:
             request.block_id,
         )
         output = self.runs.add(request_id, request)
+        post()
+        return self._watch_run(output)
+
+    def operate(self, request: RunRequest, control: WidgetControl, value: ControlValue) -> OutputStream:
+        """Set a widget, or press it: what hangs on it runs. KernelError if it cannot have the value."""
+        content = {"comm_id": control.name, "data": self.runs.widgets.operate(control, value)}
+        request_id, post = self._channels.prepare("shell", "comm_msg", content, request.block_id)
+        output = self.runs.add(request_id, request, has_reply=False)
         post()
         return self._watch_run(output)
 

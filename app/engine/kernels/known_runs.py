@@ -22,11 +22,13 @@ class KnownRuns:
         self._doom = doom
         self._find_orphan = find_orphan
         self._runs: dict[str, JupyterRun] = {}
-        self._widgets = WidgetDisplays()
+        self.widgets = WidgetDisplays()
+        """Those of the kernel."""
 
-    def add(self, request_id: str, request: RunRequest) -> OutputStream:
+    def add(self, request_id: str, request: RunRequest, *, has_reply: bool = True) -> OutputStream:
         """A run that is about to begin."""
-        self._runs[request_id] = run = JupyterRun(request, doom=self._doom, widgets=self._widgets)
+        run = JupyterRun(request, doom=self._doom, widgets=self.widgets, has_reply=has_reply)
+        self._runs[request_id] = run
         if len(self._runs) > KEPT_RUNS:
             del self._runs[next(iter(self._runs))]
         return run.output

@@ -5,15 +5,17 @@ a bar that moves a thousand times a second makes no more events than any other d
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.widget_controls import WIDGET_VIEW, ControlValue, WidgetControl
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.widget_states import MOST_WIDGETS, WidgetStates
-from oi_tui.app.engine.text.widget_text import WIDGET_VIEW, widget_family, widget_text
+from oi_tui.app.engine.text.operable_widgets import message_for, operable_controls
+from oi_tui.app.engine.text.widget_text import widget_family, widget_text
 
 TARGET = "jupyter.widget"
 """The name of their channel: https://github.com/jupyter-widgets/ipywidgets/tree/main/packages/schema"""
@@ -53,6 +55,21 @@ class WidgetDisplays:
                 self._states.close(name)
             case _:
                 return
+        self._note_change(name)
+
+    def controls(self, names: Iterable[str]) -> tuple[WidgetControl, ...]:
+        """What can be operated in these widgets."""
+        return operable_controls(names, self._states)
+
+    def operate(self, control: WidgetControl, value: ControlValue) -> dict[str, Any]:
+        """What the kernel is sent so that this control has another value, which it has here from now on; KernelError if
+        it cannot."""
+        message = message_for(control, value, self._states)
+        self._states.update(control.name, message.parts)
+        self._note_change(control.name)
+        return message.data
+
+    def _note_change(self, name: str) -> None:
         if found := self._depends.get(name):
             self._changed |= found
             if self._timer is None:

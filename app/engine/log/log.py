@@ -11,6 +11,7 @@ from oi_tui.app.engine.core.errors import AuditError, SettingsError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted
 from oi_tui.app.engine.core.values import SessionVerb
 from oi_tui.app.engine.core.verbs import Answer, AnyVerb, KeepDraft, UseModel
+from oi_tui.app.engine.core.widget_controls import OperateWidget
 from oi_tui.app.engine.log.audit.audit_hook import AuditHook, AuditTrail, Note
 from oi_tui.app.engine.log.recording.form import Asked
 from oi_tui.app.engine.log.recording.tape import Tape
@@ -52,6 +53,8 @@ class Log:
                 pass
             case Answer():
                 self.tape.put(Asked(verb=Answer(request_id=verb.request_id, text="")))
+            case OperateWidget(value=str()):  # it may be a password
+                self.tape.put(Asked(verb=msgspec.structs.replace(verb, value="")))
             case _:
                 self.tape.put(Asked(verb=verb))
 

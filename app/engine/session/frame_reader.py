@@ -5,9 +5,9 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from oi_tui.app.engine.core.events import KernelChanged
-from oi_tui.app.engine.core.protocol import FrameSeen, Reply
+from oi_tui.app.engine.core.kernel_looks import FrameSeen, ReadFrame
+from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.core.variable import Telling
-from oi_tui.app.engine.core.verbs import ReadFrame
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.kernels.inspection import FrameAnswer, FrameSource, Inspectable
 

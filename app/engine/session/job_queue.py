@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.verbs import Job, Retry, Settle, Submit
+from oi_tui.app.engine.core.widget_controls import OperateWidget
 
 
 class JobQueue:
@@ -36,7 +38,10 @@ class JobQueue:
         self._tell(self._told)
 
     def add(self, job: Job) -> None:
-        """Do this when everything before it is done."""
+        """Do this when everything before it is done. KernelError for a widget while anything else is done: what was
+        meant for now is not done later."""
+        if isinstance(job, OperateWidget) and self.is_busy:
+            raise KernelError("Something runs: the widget was not operated.", hint="Try again when it is over.")
         if self._held and isinstance(job, Submit | Retry):
             self._held = False
             self._jobs.appendleft(job)

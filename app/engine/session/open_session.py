@@ -18,6 +18,7 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.kernel_looks import LookVerb
 from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
 from oi_tui.app.engine.core.tool_verbs import FindTools
 from oi_tui.app.engine.core.verbs import (
@@ -36,7 +37,6 @@ from oi_tui.app.engine.core.verbs import (
     InstallKernel,
     Interrupt,
     Job,
-    LookVerb,
     Pause,
     Rebuild,
     Restart,
@@ -55,6 +55,7 @@ from oi_tui.app.engine.core.verbs import (
     Withdraw,
     WorkVerb,
 )
+from oi_tui.app.engine.core.widget_controls import OperateWidget
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.session.accounting import Accounting
 from oi_tui.app.engine.session.attachments import read_prompt
@@ -232,7 +233,7 @@ class OpenSession:
                 self.chooser.retry_now()
             case Submit() | Run() | Retry() | Clear() | Compact() | Restart() | Rebuild():
                 self.add(verb)
-            case UseKernel() | InstallKernel() | Settle():
+            case UseKernel() | InstallKernel() | Settle() | OperateWidget():
                 self.add(verb)
             case Decide():
                 session.decide(verb)
@@ -335,6 +336,8 @@ class OpenSession:
                 case Run():
                     entitle(self.session, self._store, job.source)
                     await session.run_code(self.kernel_switch.language(job.language), job.source)
+                case OperateWidget():
+                    await session.run_code(*self.inspector.widgets.operation(job))
                 case Restart():
                     await self.kernel_switch.restart_and_tell(job.language)
                 case Compact():

@@ -12,13 +12,24 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from oi_tui.app.engine.core.events import AnyEvent, KernelChanged
-from oi_tui.app.engine.core.protocol import NamesFound, Reply, VariableSeen, VariablesFound
+from oi_tui.app.engine.core.kernel_looks import (
+    AnyLookVerb,
+    CompleteCode,
+    Inspect,
+    NamesFound,
+    Peek,
+    ReadFrame,
+    VariableSeen,
+    VariablesFound,
+    WatchWidgets,
+)
+from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import CodeName, Telling
-from oi_tui.app.engine.core.verbs import AnyLookVerb, CompleteCode, Inspect, Peek, ReadFrame
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.kernels.inspection import CodeNames, Listing, NameSource, VariableDetail
 from oi_tui.app.engine.session.frame_reader import FrameReader, askable_kernel
+from oi_tui.app.engine.session.widget_desk import WidgetDesk
 
 Said = TypeVar("Said")
 
@@ -79,6 +90,7 @@ class VariableInspector:
         """Who waits for the next listing."""
         self._asking: set[asyncio.Future[Any]] = set()
         self._frames = FrameReader(kernels, tell, self._ask)
+        self.widgets = WidgetDesk(kernels, tell)
 
     def tasks(self) -> list[asyncio.Future[Any]]:
         """Running tasks, for whoever closes the session."""
@@ -95,6 +107,8 @@ class VariableInspector:
                 self.complete(verb)
             case ReadFrame():
                 self._frames.read(verb)
+            case WatchWidgets():
+                self.widgets.watch(verb)
 
     def watch(self, on: bool) -> None:
         """Somebody looks from now on, or nobody any more."""
@@ -107,6 +121,7 @@ class VariableInspector:
         if not isinstance(event, KernelChanged) or event.language in NOT_ASKED:
             return
         self._frames.follow(event)
+        self.widgets.follow(event)
         match event.state:
             case "busy":
                 self._language = event.language

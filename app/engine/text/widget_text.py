@@ -11,9 +11,6 @@ from oi_tui.app.engine.core.encoding import expressible
 from oi_tui.app.engine.text.html import as_text
 from oi_tui.app.engine.text.html_reader import read_html
 
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-"""What a display of a widget has; its `model_id` names the state."""
-
 REFERENCE = "IPY_MODEL_"
 """Stands before the name of another widget."""
 
@@ -51,9 +48,9 @@ def widget_family(name: str, states: States) -> set[str]:
         if here not in family:
             family.add(here)
             state = states.get(here, {})
-            family |= set(_references([state.get("layout")]))
+            family |= set(references([state.get("layout")]))
             if depth < DEEPEST:
-                waiting += [(child, depth + 1) for child in _references(state.get("children"))]
+                waiting += [(child, depth + 1) for child in references(state.get("children"))]
     return family
 
 
@@ -68,20 +65,20 @@ class _WidgetDrawing:
         """The lines of one widget."""
         state = self._states.get(name)
         self._room -= 1
-        if state is None or self._room < 0 or _is_hidden(state, self._states):
+        if state is None or self._room < 0 or is_hidden(state, self._states):
             return []
         kind = str(state.get("_model_name"))
         if kind not in _BOXES:
             return _control(kind, state, in_a_row=in_a_row)
         if depth == DEEPEST:
             return ["…"]
-        children = _references(state.get("children"))
+        children = references(state.get("children"))
         in_a_row = kind == "HBoxModel" and len(children) > 1
         return list(_box(kind, state, [self.lines(one, depth + 1, in_a_row=in_a_row) for one in children]))
 
 
 def _box(kind: str, state: WidgetState, children: list[list[str]]) -> Iterator[str]:
-    titles = [_words(title) for title in _items(state.get("titles"))]
+    titles = [value_words(title) for title in _items(state.get("titles"))]
     if kind in ("TabModel", "AccordionModel", "StackModel"):
         chosen = state.get("selected_index")
         for at, lines in enumerate(children):
@@ -98,11 +95,11 @@ def _box(kind: str, state: WidgetState, children: list[list[str]]) -> Iterator[s
 
 
 def _control(kind: str, state: WidgetState, *, in_a_row: bool) -> list[str]:
-    label = _label(state)
+    label = widget_label(state)
     value = state.get("value")
     match kind:
         case "IntProgressModel" | "FloatProgressModel":
-            count = "" if in_a_row else f"{_words(value)}/{_words(state.get('max'))}"
+            count = "" if in_a_row else f"{value_words(value)}/{value_words(state.get('max'))}"
             return [_join(label, _bar(state), count)]
         case _ if kind in _SLIDERS:
             return [_join(label, _slider(state))]
@@ -110,27 +107,27 @@ def _control(kind: str, state: WidgetState, *, in_a_row: bool) -> list[str]:
             lines = _html_text(value).split("\n")
             return [_join(label, lines[0]), *lines[1:]]
         case "LabelModel":
-            return [_join(label, _words(value))]
+            return [_join(label, value_words(value))]
         case "ButtonModel":
             return [f"[ {label or '…'} ]"]
         case "CheckboxModel" | "ToggleButtonModel" | "ValidModel":
             return [_join("[x]" if value is True else "[ ]", label)]
         case "PasswordModel":
-            return [_join(label, "•" * min(20, len(_words(value))))]
+            return [_join(label, "•" * min(20, len(value_words(value))))]
         case "OutputModel":
             return []
         case "SelectMultipleModel":
-            labels = _labels(state)
+            labels = option_labels(state)
             chosen = [labels[at] for at in _items(state.get("index")) if type(at) is int and 0 <= at < len(labels)]
             return [_join(label, ", ".join(chosen) or "–")]
         case _ if kind in _CHOICES:
-            labels, at = _labels(state), state.get("index")
+            labels, at = option_labels(state), state.get("index")
             chosen_one = labels[at] if type(at) is int and 0 <= at < len(labels) else "–"
             return [_join(label, f"‹ {chosen_one} ›" + (f" of {len(labels):,}" if len(labels) > 1 else ""))]
         case _ if isinstance(value, str | int | float):
-            return [_join(label, f"[{_words(value)}]")]
+            return [_join(label, f"[{value_words(value)}]")]
         case _:
-            return [_join(label, f"<{_words(kind.removesuffix('Model'))}>")]
+            return [_join(label, f"<{value_words(kind.removesuffix('Model'))}>")]
 
 
 def _bar(state: WidgetState) -> str:
@@ -150,18 +147,20 @@ def _slider(state: WidgetState) -> str:
         share = (_number(one) - low) / (high - low) if high > low else 0.0
         places.add(round(max(0.0, min(1.0, share)) * (TRACK - 1)))
     track = "".join("●" if at in places else "─" for at in range(TRACK))
-    return f"{track} {' – '.join(_words(one) for one in values[:2])}"
+    return f"{track} {' – '.join(value_words(one) for one in values[:2])}"
 
 
-def _labels(state: WidgetState) -> list[str]:
-    return [_words(label) for label in _items(state.get("_options_labels"))]
+def option_labels(state: WidgetState) -> list[str]:
+    """Of a list to choose from."""
+    return [value_words(label) for label in _items(state.get("_options_labels"))]
 
 
 def _items(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _label(state: WidgetState) -> str:
+def widget_label(state: WidgetState) -> str:
+    """What stands before it, on one line."""
     return " ".join(_html_text(state.get("description")).split())
 
 
@@ -170,12 +169,13 @@ def _html_text(value: object) -> str:
     return as_text(read_html(value[: 100 * LONGEST])).replace("\u2007", " ") if isinstance(value, str) else ""
 
 
-def _is_hidden(state: WidgetState, states: States) -> bool:
-    layout = next((states.get(name, {}) for name in _references([state.get("layout")])), {})
+def is_hidden(state: WidgetState, states: States) -> bool:
+    """Whether its layout says that it is not shown."""
+    layout = next((states.get(name, {}) for name in references([state.get("layout")])), {})
     return layout.get("display") == "none" or layout.get("visibility") == "hidden"
 
 
-def _references(values: object) -> list[str]:
+def references(values: object) -> list[str]:
     """The names of the widgets that are meant, of the first that could be drawn."""
     first = _items(values)[:MOST_DRAWN]
     return [value[len(REFERENCE) :] for value in first if isinstance(value, str) and value.startswith(REFERENCE)]
@@ -189,7 +189,8 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and abs(value) < 1e300 else 0.0
 
 
-def _words(value: object) -> str:
+def value_words(value: object) -> str:
+    """A value on one line, if it has a short form."""
     match value:
         case str():
             return " ".join(value[:LONGEST].split())
