@@ -48,6 +48,7 @@ from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
 from oi_tui.app.engine.trust.instruction_files import folder_instructions
 from oi_tui.app.engine.trust.rule_files import load_policy
 from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
+from oi_tui.app.engine.web.web_tools import web_tools
 from oi_tui.app.frontend.client import LocalClient
 from oi_tui.plugins.decisions_file import PLUGINS_FILE
 from oi_tui.plugins.host import engine_hooks
@@ -123,6 +124,7 @@ def make_engine(
             ledger=Ledger(ledger_file()),
             hooks=hooks,
             instructions=instructions,
+            make_tools=(web_tools(settings.web, environ),),
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
         )

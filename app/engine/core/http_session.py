@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from aiohttp import ClientHandlerType, ClientRequest, ClientResponse, ClientSession
+    from aiohttp.abc import AbstractResolver
 
 CONNECT_PATIENCE = 20.0
 """Seconds until there is a connection: the name found, a proxy's yes and TLS included."""
@@ -36,14 +37,18 @@ async def open_http(
     headers: Mapping[str, str] | None = None,
     environ: Mapping[str, str] = os.environ,
     socket: Path | None = None,
+    *,
+    resolver: "AbstractResolver | None" = None,
+    unpack: bool = True,
 ) -> "ClientSession":
     """A session for one server, to be closed by the caller; `headers` go with each request.
 
     A request to another server is refused (InvalidURL), and so is a redirect (ClientResponseError with its status):
     what `headers` hold is for this server, and no proxy of TLS sees it. Cookies are not kept. Answers may take as long
     as they take: the caller bounds them. With a `socket` the server is behind it,
-    wherever `address` leads. SettingsError in plain words if the address, a proxy or a file of
-    certificates cannot be used.
+    wherever `address` leads. A `resolver` says which addresses its name has, unless a proxy is asked. Without `unpack`
+    bodies stay compressed. SettingsError in plain words if the address, a proxy or a file of certificates cannot be
+    used.
     """
     parts = _split(address)
     if socket is None:
@@ -55,11 +60,14 @@ async def open_http(
     from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, UnixConnector  # deferred: heavy
 
     return ClientSession(
-        connector=TCPConnector(ssl=certificates or True, limit=0)
+        connector=TCPConnector(
+            ssl=certificates or True, limit=0, resolver=None if proxy else resolver, use_dns_cache=resolver is None
+        )
         if socket is None
         else UnixConnector(str(socket), limit=0),
         proxy=proxy or None,
         cookie_jar=DummyCookieJar(),
+        auto_decompress=unpack,
         timeout=ClientTimeout(total=None, connect=CONNECT_PATIENCE, sock_connect=CONNECT_PATIENCE),
         middlewares=(_Fence(parts, headers or {}),),
     )

@@ -278,6 +278,20 @@ class NetworkSection(SettingsSection, frozen=True, kw_only=True):
     """Reach this machine only: models, lists and prices, downloads, Jupyter servers, and code in the sandbox."""
 
 
+class WebSection(SettingsSection, frozen=True, kw_only=True):
+    """What the model reads of the web by its tools, beside code; see `oi-tui help web`."""
+
+    fetch: bool = True
+    """Offer the model `fetch_url`, which reads a page by its address."""
+    private: tuple[str, ...] = ()
+    """Hosts of private networks and of this machine that it may read: `wiki.internal`, `localhost:3000`,
+    `192.168.1.5:8080`."""
+    max_mb: Annotated[float, msgspec.Meta(gt=0, le=100)] = 5.0
+    """Largest page in MB, unpacked; of a longer text the beginning is read."""
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 30.0
+    """Seconds that a page has to come."""
+
+
 ImageMode = Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"]
 
 
@@ -357,6 +371,7 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     budget: BudgetSection = BudgetSection()
     detach: DetachSection = DetachSection()
     network: NetworkSection = NetworkSection()
+    web: WebSection = WebSection()
     screen: ScreenSection = ScreenSection()
     profile: ProfileSection = ProfileSection()
     keys: dict[str, str] = {}

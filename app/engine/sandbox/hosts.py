@@ -106,15 +106,15 @@ class HostRule:
         return wanted.host.endswith("." + self.host) if self.beneath else wanted.host == self.host
 
 
-def parse_rule(text: str) -> HostRule:
-    """SettingsError if it is none."""
+def parse_rule(text: str, key: str = "sandbox.hosts") -> HostRule:
+    """SettingsError, which names the setting, if it is none."""
     plain = text.strip()
     beneath, plain = plain.startswith("*."), plain.removeprefix("*.")
     with_port = parse_authority(plain)
     named = with_port or parse_authority(plain, USUAL_PORTS[0])
     if named is None or (beneath and (named.address is not None or "." not in named.host)):
         raise SettingsError(
-            f"sandbox.hosts: {text!r} is no host.",
+            f"{key}: {text!r} is no host.",
             hint="Like example.org, *.example.org, example.org:8443 or 192.168.1.5:8080; no addresses of web pages.",
         )
     return HostRule(named.host, beneath, (named.port,) if with_port is not None else USUAL_PORTS)
@@ -123,9 +123,9 @@ def parse_rule(text: str) -> HostRule:
 class AllowList:
     """All rules of a sandbox; without any, nothing is allowed."""
 
-    def __init__(self, rules: Iterable[str], *, own: Iterable[Address] = ()) -> None:
-        """`own` are addresses of this machine, even public ones."""
-        self._rules = tuple(map(parse_rule, rules))
+    def __init__(self, rules: Iterable[str], *, own: Iterable[Address] = (), key: str = "sandbox.hosts") -> None:
+        """`own` are addresses of this machine, even public ones; `key` is the setting that the rules are of."""
+        self._rules = tuple(parse_rule(rule, key) for rule in rules)
         self._own = frozenset(own)
 
     def admits(self, wanted: Authority) -> bool:

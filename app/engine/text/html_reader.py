@@ -100,15 +100,16 @@ class _Table:
     in_caption: bool = False
 
 
-def read_html(markup: str) -> Document:
-    """The parts of a document or of a piece of one."""
-    return _Reader().read(markup)
+def read_html(markup: str, unseen: frozenset[str] = frozenset()) -> Document:
+    """The parts of a document or of a piece of one, without what is in elements that are `unseen`."""
+    return _Reader(unseen).read(markup)
 
 
 class _Reader:
     """Reads one document of HTML; made anew for each."""
 
-    def __init__(self) -> None:
+    def __init__(self, unseen: frozenset[str]) -> None:
+        self._unseen = _UNSEEN | unseen
         self._parts: list[Passage | Grid] = []
         self._spans: list[Span] = []
         self._open = [_Open()]
@@ -220,7 +221,7 @@ class _Reader:
                 self._tables.append(_Table())
             case _:
                 pass
-        hides = tag in _UNSEEN or "hidden" in attributes or _is_invisible(attributes.get("style", ""))
+        hides = tag in self._unseen or "hidden" in attributes or _is_invisible(attributes.get("style", ""))
         if len(self._open) < DEEPEST_HTML and (tag in _KEPT or (hides and tag not in _EMPTY)):
             target = _target(attributes) if tag == "a" else ""
             self._open.append(self._open[-1].child(tag, hides=hides, target=target))
@@ -354,8 +355,12 @@ def _target(attributes: dict[str, str]) -> str:
     return "" if target.lower().startswith(("#", "javascript:", "data:", "blob:", "vbscript:")) else target[:2_000]
 
 
+_INVISIBLE = re.compile(r"display:none|visibility:(?:hidden|collapse)|(?:font-size|opacity):0(?![.\d]*[1-9])")
+
+
 def _is_invisible(style: str) -> bool:
-    return "display:none" in style.replace(" ", "").lower()
+    """Whether what its element says is not seen, as far as that stands there."""
+    return bool(style) and _INVISIBLE.search("".join(style.split()).lower()) is not None
 
 
 def _count(span: str | None) -> int:
