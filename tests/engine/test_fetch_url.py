@@ -15,8 +15,8 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.tool import ToolFailed
 from oi_tui.app.engine.web.download import DownloadLimits
-from oi_tui.app.engine.web.fetch_tool import PART, PageFetcher, read_call
-from oi_tui.app.engine.web.reach import Lookup, WebReach, look_up
+from oi_tui.app.engine.web.fetch_tool import PART, PageFetcher, fetch_facts
+from oi_tui.app.engine.web.reach import Lookup, WebReach, find_addresses
 from support.gallery import picture
 from support.pdfs import written_pdf
 from support.tool_calls import answer, ask_once, call, calls, make, text_of
@@ -47,7 +47,9 @@ class Quiet:
         raise AssertionError(question)
 
 
-def fetcher(pages: WebPages, *more: str, limits: DownloadLimits | None = None, lookup: Lookup = look_up) -> PageFetcher:
+def fetcher(
+    pages: WebPages, *more: str, limits: DownloadLimits | None = None, lookup: Lookup = find_addresses
+) -> PageFetcher:
     """One that may read these pages, though they are on this machine."""
     reach = WebReach((pages.authority, *more), lookup)
     return PageFetcher(reach, limits or DownloadLimits(seconds=20), environ={})
@@ -210,7 +212,7 @@ async def test_W4_no_address_of_this_machine_or_its_network_is_asked_however_it_
 
     async def lookup(host: str, port: int) -> Sequence[str]:
         asked.append(host)
-        return await look_up(host, port) if host == "localhost" else ("127.0.0.1",)
+        return await find_addresses(host, port) if host == "localhost" else ("127.0.0.1",)
 
     fetch = PageFetcher(WebReach((), lookup), DownloadLimits(seconds=5), environ={})
     assert await failure(fetch, url)
@@ -336,13 +338,13 @@ async def test_W7_answers_that_are_none_are_named() -> None:
 
 
 def test_W8_the_question_names_the_host_in_letters_that_cannot_deceive() -> None:
-    facts = read_call({"url": "https://bücher.example:8443/?q=1"})
+    facts = fetch_facts({"url": "https://bücher.example:8443/?q=1"})
     assert [risk.what for risk in facts.risks] == ["asks xn--bcher-kva.example:8443 (shown as “bücher.example”)"]
     assert facts.complete
-    facts = read_call({"url": "https://аpple.com/"})  # the first letter is Cyrillic
+    facts = fetch_facts({"url": "https://аpple.com/"})  # the first letter is Cyrillic
     assert facts.risks[0].what.startswith("asks xn--pple-43d.com (shown as")
-    assert not read_call({"url": "http://a@b.example/"}).complete
-    assert not read_call({"url": ["x"]}).complete
+    assert not fetch_facts({"url": "http://a@b.example/"}).complete
+    assert not fetch_facts({"url": ["x"]}).complete
 
 
 async def test_W1_the_text_of_a_pdf_is_read() -> None:

@@ -59,7 +59,7 @@ class Download:
     """False if there was more than the limit."""
 
 
-async def fetch(
+async def fetch_page(
     address: PageAddress, reach: WebReach, limits: DownloadLimits, environ: Mapping[str, str]
 ) -> Download | PageAddress:
     """The page, or where it is now, if that is another host; NotFetched if it does not come."""

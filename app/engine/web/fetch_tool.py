@@ -10,7 +10,7 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.policy.reading import Risk, SourceFacts, Unread
 from oi_tui.app.engine.policy.secrets import names_secret
 from oi_tui.app.engine.tools.tool import WHOLE, Arguments, Capabilities, Tool, ToolFailed, ToolOutput
-from oi_tui.app.engine.web.download import DownloadLimits, NotFetched, fetch
+from oi_tui.app.engine.web.download import DownloadLimits, NotFetched, fetch_page
 from oi_tui.app.engine.web.page_address import PageAddress, WrongAddress, read_address
 from oi_tui.app.engine.web.page_text import PageText, read_page
 from oi_tui.app.engine.web.quoting import quoted
@@ -56,7 +56,7 @@ class PageFetcher:
             ),
             schema=_SCHEMA,
             run=self.run,
-            read=read_call,
+            read=fetch_facts,
             capabilities=_READS,
             foreign=True,
         )
@@ -75,7 +75,7 @@ class PageFetcher:
         return tell_part(*found, begin)
 
     async def _fetch(self, address: PageAddress) -> tuple[PageAddress, PageText] | RichOutput:
-        came = await fetch(address, self.reach, self.limits, self.environ)
+        came = await fetch_page(address, self.reach, self.limits, self.environ)
         if isinstance(came, PageAddress):
             await self._check_literal(address, came)
             raise NotFetched(
@@ -100,7 +100,7 @@ class PageFetcher:
                 raise NotFetched(f"{address.host_words} sends us to {target.host_words}, which {error}.") from error
 
 
-def read_call(arguments: Arguments) -> SourceFacts:
+def fetch_facts(arguments: Arguments) -> SourceFacts:
     """What a call does, for rules and the question: which host is asked."""
     text = str(arguments.get("url", ""))
     secret = (Risk("names a place of secrets", WHOLE, grave=True),) if names_secret(text) else ()

@@ -26,7 +26,7 @@ class HostRefused(Exception):
     """A host that is not connected to; the text is the end of a sentence that begins with its name."""
 
 
-async def look_up(host: str, port: int) -> Sequence[str]:
+async def find_addresses(host: str, port: int) -> Sequence[str]:
     """What the system says."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
@@ -35,7 +35,7 @@ async def look_up(host: str, port: int) -> Sequence[str]:
 class WebReach:
     """What tools of the web may connect to."""
 
-    def __init__(self, private: Iterable[str] = (), lookup: Lookup = look_up) -> None:
+    def __init__(self, private: Iterable[str] = (), lookup: Lookup = find_addresses) -> None:
         """`private` are rules such as `wiki.example:8080`; SettingsError for one that is none."""
         self._private = AllowList(private, key="web.private")
         self._lookup = lookup
