@@ -24,7 +24,7 @@ def decode_page(body: bytes, said: str = "", *, is_markup: bool = False) -> str:
             return body[len(mark) :].decode(name, errors="replace")
     meta = _META.search(body, 0, _LOOKED_AT) if is_markup else None
     for wanted in (said, meta[1].decode("ascii") if meta else ""):
-        if name := _known(wanted):
+        if name := _page_codec(wanted):
             return body.decode(name, errors="replace")
     try:
         return body.decode("utf-8")
@@ -34,7 +34,7 @@ def decode_page(body: bytes, said: str = "", *, is_markup: bool = False) -> str:
         return body.decode("cp1252", errors="replace")
 
 
-def _known(name: str) -> str:
+def _page_codec(name: str) -> str:
     """The codec, "" for none that pages are written in."""
     if not name:
         return ""

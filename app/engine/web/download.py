@@ -14,7 +14,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.http_session import REDIRECTS, open_http, tell_failure
 from oi_tui.app.engine.text.words import one_line, size_in_words
 from oi_tui.app.engine.web.page_address import PageAddress, WrongAddress, read_address
-from oi_tui.app.engine.web.reach import HostRefused, WebReach, pinned
+from oi_tui.app.engine.web.reach import HostRefused, WebReach, pinned_resolver
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -46,7 +46,7 @@ class DownloadLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """What came."""
+    """A page, or as much of it as may come, with what the server says of it."""
 
     address: PageAddress
     """Of the page itself, behind all redirects."""
@@ -82,7 +82,7 @@ async def _ask(
     """One request: the page, or where it is instead."""
     try:
         found = await reach.addresses(address.authority)
-        session = await open_http(address.text, _HEADERS, environ, resolver=pinned(found), unpack=False)
+        session = await open_http(address.text, _HEADERS, environ, resolver=pinned_resolver(found), unpack=False)
     except HostRefused as error:
         raise NotFetched(f"{address.host_words} {error}.") from error
     except SettingsError as error:
@@ -113,7 +113,7 @@ def _next_address(address: PageAddress, target: str) -> PageAddress:
 
 async def _read(answer: "ClientResponse", address: PageAddress, most: int) -> Download:
     body = bytearray()
-    async with aclosing(_unpacked(answer, address)) as pieces:
+    async with aclosing(_unpack(answer, address)) as pieces:
         async for piece in pieces:
             body += piece
             if len(body) > most:
@@ -123,7 +123,7 @@ async def _read(answer: "ClientResponse", address: PageAddress, most: int) -> Do
     return Download(address=address, kind=kind.lower(), charset=charset[:40], body=bytes(body[:most]), is_whole=whole)
 
 
-async def _unpacked(answer: "ClientResponse", address: PageAddress) -> AsyncGenerator[bytes, None]:
+async def _unpack(answer: "ClientResponse", address: PageAddress) -> AsyncGenerator[bytes, None]:
     """The body in pieces that are never much larger than `_PIECE`, however small they were packed."""
     coding = answer.headers.get("Content-Encoding", "").strip().lower()
     if coding in ("", "identity"):

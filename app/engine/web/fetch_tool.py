@@ -13,7 +13,7 @@ from oi_tui.app.engine.tools.tool import WHOLE, Arguments, Capabilities, Tool, T
 from oi_tui.app.engine.web.download import DownloadLimits, NotFetched, fetch_page
 from oi_tui.app.engine.web.page_address import PageAddress, WrongAddress, read_address
 from oi_tui.app.engine.web.page_text import PageText, read_page
-from oi_tui.app.engine.web.quoting import quoted
+from oi_tui.app.engine.web.quoting import quote_page
 from oi_tui.app.engine.web.reach import HostRefused, WebReach
 
 FETCH_URL = "fetch_url"
@@ -121,4 +121,4 @@ def tell_part(address: PageAddress, page: PageText, begin: int) -> str:
     head = [f"{address.text} · {page.what} · {part}", *page.remarks]
     said = f"{page.title}\n\n{page.text[begin:end]}" if page.title and not begin else page.text[begin:end]
     rest = [f"[To read on: {FETCH_URL} with from_character {end}]"] if end < whole else []
-    return "\n".join([*head, quoted(said), *rest])
+    return "\n".join([*head, quote_page(said), *rest])

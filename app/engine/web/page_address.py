@@ -57,14 +57,14 @@ def read_address(text: str, base: str = "") -> PageAddress:
 
     try:
         url = URL(urljoin(base, text) if base else text).with_fragment(None)
-        return _checked(url)
+        return _check(url)
     except WrongAddress:
         raise
     except ValueError as error:
         raise WrongAddress("That is no address of a page: say https://HOST/PATH.") from error
 
 
-def _checked(url: "URL") -> PageAddress:
+def _check(url: "URL") -> PageAddress:
     if url.scheme not in PORTS:
         said = one_line(url.scheme)[:20]
         raise WrongAddress(f"Only http:// and https:// are fetched{f', not {said}:' if said else ''}.")

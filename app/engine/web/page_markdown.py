@@ -108,10 +108,10 @@ def _cell(text: str) -> str:
 
 
 def _with_links(spans: Iterable[Span], address: str) -> str:
-    return "".join(_joined(spans, address))
+    return "".join(_link_parts(spans, address))
 
 
-def _joined(spans: Iterable[Span], address: str) -> Iterator[str]:
+def _link_parts(spans: Iterable[Span], address: str) -> Iterator[str]:
     """The text, with the target of each link behind it once."""
     waiting, target = "", ""
     for span in (*spans, Span("")):

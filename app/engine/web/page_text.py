@@ -50,7 +50,7 @@ def read_page(download: Download) -> PageText | RichOutput:
         return _picture(download)
     if not kind and body.startswith(_PICTURES):
         return _picture(download)
-    said = _said(download)
+    said = _size_remarks(download)
     is_html = kind in _HTML or (not kind and _looks_like_html(body))
     if _is_binary(download) or not (is_html or _is_text(kind)):
         raise NotFetched(f"It is {kind or 'no text'}, {describe_size(download)}: no page to read.")
@@ -67,7 +67,7 @@ def read_page(download: Download) -> PageText | RichOutput:
     return PageText(kind or "text", text[:MOST_TEXT], remarks=said)
 
 
-def _said(download: Download) -> tuple[str, ...]:
+def _size_remarks(download: Download) -> tuple[str, ...]:
     return () if download.is_whole else (f"Only the first {describe_size(download).removeprefix('more than ')} came.",)
 
 

@@ -79,7 +79,7 @@ def _inner(address: Address) -> Address:
     return (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
 
 
-def pinned(found: Sequence[Address]) -> "AbstractResolver":
+def pinned_resolver(found: Sequence[Address]) -> "AbstractResolver":
     """Answers with these addresses, whatever the name: nobody is asked a second time."""
     from aiohttp.abc import AbstractResolver, ResolveResult  # deferred: heavy
 
@@ -100,6 +100,6 @@ def pinned(found: Sequence[Address]) -> "AbstractResolver":
             ]
 
         async def close(self) -> None:
-            """Nothing is open."""
+            """There is nothing to let go of: the addresses are known."""
 
     return Pinned()
