@@ -28,7 +28,7 @@ _SCHEMA = {
     "type": "object",
     "properties": {
         "url": {"type": "string", "description": "Address of the page, http:// or https://."},
-        "from_character": {"type": "integer", "minimum": 0, "description": "Where to go on in a long page."},
+        "from_character": {"type": "integer", "minimum": 0, "description": "Where to continue in a long page."},
     },
     "required": ["url"],
     "additionalProperties": False,
