@@ -32,7 +32,7 @@ from oi_tui.app.terminal.tty_prompt import TerminalAsker
 EXIT_CODES_HELP = """\
 Exit codes: 0 done; 1 error; 2 wrong flag or settings; 3 the model failed; 4 the kernel failed or there is no
 sandbox; 5 the session could not be read or written; 6 no built-in model; 7 something was refused, or stopped; 8 step
-cap, budget, repetition or time limit; 130 interrupted."""
+cap, budget, repetition or time limit; 9 the answer does not fit the schema; 130 interrupted."""
 
 TRUE = ("1", "true", "yes", "on")
 
@@ -170,6 +170,8 @@ def app(
 @program.command()
 @click.argument("task", nargs=-1, type=words)
 @click.option("--json", "as_json", is_flag=True, help="Print LMC chunks, one JSON object a line.")
+@click.option("--schema", type=words, metavar="FILE|MODULE:NAME", help="Print only JSON that fits this JSON schema.")
+@click.option("--tries", type=click.IntRange(0, 20), metavar="N", help="Ask again N times for such an answer.")
 @click.option("--accept-download", is_flag=True, help="Download the built-in model if there is no other.")
 @click.option("--resume", type=words, metavar="ID|WORDS", help="Continue a stored session.")
 @click.option(
@@ -188,6 +190,8 @@ def run(
     flags: Flags,
     task: tuple[str, ...],
     as_json: bool,
+    schema: str | None,
+    tries: int | None,
     accept_download: bool,
     resume: str | None,
     elsewhere: Literal["new", "fork"] | None,
@@ -200,6 +204,7 @@ def run(
     from oi_tui.app.commands.own_commands import shell_prompt
     from oi_tui.app.engine.files.program_log import begin_logging, log_file
     from oi_tui.app.frontend.client import CLOSE_TIMEOUT
+    from oi_tui.app.headless.json_answer import require_alone, wanted_schema
     from oi_tui.app.headless.runner import Headless
     from oi_tui.app.privacy import close_to_others
     from oi_tui.app.resuming import stored_session
@@ -219,15 +224,23 @@ def run(
     asked = shell_prompt(text, place.folder, place.trusted_commands)
     for name in find_mentions(asked.text, place.folder).missing:
         echo(f"▪ No such file: @{safe_text(name)}. The prompt is sent all the same.", err=True)
+    wanted = None
+    if schema is not None:
+        require_alone(as_json=as_json)
+        wanted, remark = wanted_schema(schema, place.setup)
+        if remark:
+            echo(f"▪ {safe_text(remark)}", err=True)
     _require_sandbox(place.setup)
-    limited = with_time_limit(place.setup)
+    limited = with_answer_tries(place.setup, tries)
     prompt, setup = (asked.text, limited) if data is None else _with_data(asked.text, data, limited)
 
     async def whole() -> None:
         client = local_client(setup, record)
         front = Headless(client, out=sys.stdout, err=sys.stderr, asker=asker, as_json=as_json, accept_download=accept)
         try:
-            code = await front.run(prompt, files=asked.files, session_id=session_id, command=asked.command)
+            code = await front.run(
+                prompt, files=asked.files, session_id=session_id, command=asked.command, schema=wanted
+            )
         finally:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(client.close(), CLOSE_TIMEOUT)
@@ -259,6 +272,14 @@ def with_time_limit(setup: Configure) -> Configure:
     replace, kernel = msgspec.structs.replace, setup.settings.kernel
     limit = HEADLESS_LIMIT if kernel.time_limit is None else kernel.time_limit
     return replace(setup, settings=replace(setup.settings, kernel=replace(kernel, time_limit=limit)))
+
+
+def with_answer_tries(setup: Configure, tries: int | None) -> Configure:
+    """The same with a time limit of cells, and with so many further tries of an answer that fits a schema."""
+    limited, replace = with_time_limit(setup), msgspec.structs.replace
+    if tries is None:
+        return limited
+    return replace(limited, settings=replace(limited.settings, loop=replace(limited.settings.loop, answer_tries=tries)))
 
 
 def _require_sandbox(setup: Configure) -> None:

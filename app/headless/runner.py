@@ -31,7 +31,6 @@ from oi_tui.app.engine.core.protocol import (
     FetchEnded,
     FetchProgressed,
     Hello,
-    ModelOffer,
     ModelsFound,
     Reply,
     SessionGone,
@@ -51,9 +50,12 @@ from oi_tui.app.engine.core.verbs import (
     address_verb,
 )
 from oi_tui.app.engine.formats.lmc import LmcWriter
+from oi_tui.app.engine.structured.answer_schema import AnswerSchema
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineClient, EngineLost
+from oi_tui.app.headless.json_answer import as_line, last_attempt, last_prose
+from oi_tui.app.headless.model_words import is_ready, no_model
 from oi_tui.app.headless.text_log import TextLog, code_in_full
 
 EXIT_CODES: dict[StopReason, int] = {
@@ -65,6 +67,7 @@ EXIT_CODES: dict[StopReason, int] = {
     "stopped": 7,
     "step_cap": 8,
     "budget": 8,
+    "unfit": 9,
     "repeated": 8,
     "paused": 8,
     "interrupted": 130,
@@ -107,6 +110,7 @@ class Headless:
         self._accept_download = accept_download
         self._transcript = Transcript()
         self._task = Submit(text="")
+        self._schema: AnswerSchema | None = None
         self._session_id = ""
         self._interrupts = 0
         self._ended_by: signal.Signals | None = None
@@ -129,10 +133,17 @@ class Headless:
         return self._session_id
 
     async def run(
-        self, task: str, *, files: tuple[str, ...] = (), session_id: str | None = None, command: str = ""
+        self,
+        task: str,
+        *,
+        files: tuple[str, ...] = (),
+        session_id: str | None = None,
+        command: str = "",
+        schema: AnswerSchema | None = None,
     ) -> int:
-        """Do it; the exit code. `command` is the one that made the text."""
-        self._task = Submit(text=task, files=files, command=command)
+        """Do it; the exit code. `command` is the one that made the text. With a `schema`, stdout is JSON that fits."""
+        wanted = "" if schema is None else json.dumps(schema.schema)
+        self._task, self._schema = Submit(text=task, files=files, command=command, schema=wanted), schema
         own = asyncio.current_task()
         assert own is not None
         loop = asyncio.get_running_loop()
@@ -259,9 +270,25 @@ class Headless:
             self._say("⊘ Not finished: code reached its time limit.\n")
         if event.reason != "done":
             self._say(f"⊘ {event.detail or event.reason}\n")
-        if event.reason == "done" and not self._is_already_shown() and (answer := self.final_answer()):
+        if self._schema is not None:
+            self._finish_json(self._schema, event)
+        elif event.reason == "done" and not self._is_already_shown() and (answer := self.final_answer()):
             self._out.write(answer.rstrip("\n") + "\n")
             self._out.flush()
+
+    def _finish_json(self, schema: AnswerSchema, event: TurnEnded) -> None:
+        """JSON that fits, or the last attempt where the model was asked often enough."""
+        said = last_prose(self._transcript.blocks, self._transcript.step)
+        if event.reason == "done":
+            found = schema.read(said)
+            if not found.problems:
+                self._out.write(as_line(found.value) + "\n")
+                self._out.flush()
+                return
+            self._code = EXIT_CODES["unfit"]
+            self._say(f"⊘ {found.problems[0]}\n")
+        if self._code == EXIT_CODES["unfit"]:
+            self._say(last_attempt(said))
 
     def _is_already_shown(self) -> bool:
         """As chunks, or on the one terminal that is both stdout and stderr."""
@@ -283,7 +310,7 @@ class Headless:
 
     async def _choose(self, found: ModelsFound) -> bool:
         """Without a name: the first that is ready; else the recommended embedded one, if downloading was allowed."""
-        ready = next((offer for offer in found.offers if _is_ready(offer)), None)
+        ready = next((offer for offer in found.offers if is_ready(offer)), None)
         if ready is not None:
             self._say(f"Model: {ready.title} ({ready.id})\n")
             self._model = ready.id
@@ -295,7 +322,7 @@ class Headless:
             self._say(f"{found.why}\n{best.title} · {best.detail}\n")
             await self._send(FetchModel(model_id=best.id))
             return False
-        self._say(_no_model(best, found.why))
+        self._say(no_model(best, found.why))
         self._code = 6
         return True
 
@@ -353,19 +380,3 @@ def parse_decision(request_id: str, line: str) -> Decide | None:
             return Decide(request_id=request_id, verdict="stop")
         case _:
             return None
-
-
-def _is_ready(offer: ModelOffer) -> bool:
-    """Whether it can be used as it is, without a choice that was made for another task."""
-    return not (offer.download_bytes or offer.recent or offer.wants_key)
-
-
-def _no_model(best: ModelOffer | None, why: str) -> str:
-    lines = ["✗ No model: no key and no local server was found."]
-    if best is not None:
-        lines.append(f"  {best.title} · {best.detail}")
-        lines.append("  To download and use it: --accept-download (or OI_TUI_ACCEPT_DOWNLOAD=1).")
-    elif why:
-        lines.append(f"  {why}")
-    lines.append("  Or name a model: -m NAME, with --api-base URL for your own server.")
-    return "\n".join(lines) + "\n"

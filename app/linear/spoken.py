@@ -26,6 +26,7 @@ STOPPED: dict[StopReason, str] = {
     "budget": "The turn ended: the budget is spent. /budget shows and changes it.",
     "repeated": "The turn ended: the same happened again.",
     "refused": "The turn ended: code was refused.",
+    "unfit": "The turn ended: the answer does not fit the schema.",
     "model_error": "The turn ended: the model failed. /retry asks it again.",
     "kernel_error": "The turn ended: the kernel failed.",
     "engine_lost": "The turn ended with the engine.",

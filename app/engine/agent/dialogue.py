@@ -19,6 +19,7 @@ from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
 from oi_tui.app.engine.agent.prompt import in_helpers
 from oi_tui.app.engine.agent.recall import recall_tool
+from oi_tui.app.engine.agent.required_answer import RequiredAnswer
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
@@ -62,6 +63,7 @@ class Dialogue:
         self._conversation = Conversation(instructions.redactor, settings.output_to_model)
         self._instructions, self._ready = instructions, ready
         self._review = AnswerReview(transcript, kernels, emit, plugins)
+        self.required = RequiredAnswer(emit, lambda: settings.answer_tries)
         spilled = runners.tools.spill_dir
         runners.tools.add_recall(recall_tool(lambda: transcript.blocks, instructions.redactor, spilled))
         runners.tools.add_inner(
@@ -92,6 +94,7 @@ class Dialogue:
         self._emit(StepStarted(number=step))
         if step == 1:
             self._review.begin_turn()
+            self.required.begin_turn()
         try:
             whole = await self._stream()
         except ModelError as error:
@@ -106,6 +109,8 @@ class Dialogue:
         written = [block for block in blocks if isinstance(block, Answered) and block.step == step]
         proposed = [block.id for block in written if isinstance(block, Action) and block.state == "proposed"]
         if not proposed and whole and model is not None and await self._review.objects(written, model.name):
+            return ()
+        if not proposed and model is not None and self.required.objects(written, model.name, whole=whole):
             return ()
         if not proposed and (end := completion.end_of(blocks, step, insist=self._choices.complete)) is not None:
             raise TurnStopped("done", end)
@@ -145,6 +150,8 @@ class Dialogue:
         except ModelError as error:
             if error.kind == "context_too_long":
                 self.window.note_refusal(model, error)
+            elif error.refuses_schema and self.required.is_wanted:
+                pass  # the model remembers, and is asked in another form
             elif not (error.refuses_tools and self._review.note_refused_calls(model.name)):
                 raise
         return await self._send(model)  # once more, with what is known now
@@ -160,14 +167,17 @@ class Dialogue:
             return False
         if self._instructions.writes_helpers:
             request = in_helpers(request)
+        request = self.required.shape(request, model)
         self._require(self._budget.check_limits(self._transcript.usage))  # a summary may have spent the rest
         for event in withheld_events(self._conversation, self._transcript):
             self._emit(event)
         answer = AnswerStream(self._canonical, self._emit, self._runners.tools.names)
+        if self.required.is_demanded:  # nothing in it is a call
+            answer = AnswerStream(lambda label: None, self._emit)
         before = self._transcript.usage
         with self._plugins.around(request):
             try:
-                await self._halt.result(partial(_read, model.stream(request), answer))
+                await self._halt.result(partial(_read, self.required.read(model.stream(request)), answer))
             except ModelError:
                 answer.close(complete=False)
                 raise

@@ -48,6 +48,8 @@ class ChatRequest(Value, frozen=True, kw_only=True):
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolSpec, ...] = ()
     """What can be called here, `execute(language, code)` first; offered where the model takes tools."""
+    schema: dict[str, Any] | None = None
+    """JSON schema of an object that the answer has to be; sent where the model takes one (`answer_forms`)."""
 
 
 class TextDelta(Value, frozen=True, kw_only=True, tag=True):
@@ -112,6 +114,9 @@ class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):
     reason: Literal["stop", "length", "tool_calls"] = "stop"
 
 
+AnswerForm = Literal["schema", "tool", "prompt"]
+"""How an answer that fits a schema is had: by a schema in the request, by a tool call, by words alone."""
+
 Delta = TextDelta | ThoughtDelta | ToolDelta | SealDelta | Retrying | AnswerNote | AnswerUsage | AnswerEnded
 
 
@@ -170,6 +175,11 @@ class ModelWrapper:
         """Whether what an answer costs will be known."""
         return self._model.tells_price
 
+    @property
+    def answer_forms(self) -> tuple[AnswerForm, ...]:
+        """How it can be held to a schema."""
+        return answer_forms(self._model)
+
     def retry_now(self) -> None:
         """Do not wait any longer for the next attempt."""
         retry_now(self._model)
@@ -177,6 +187,13 @@ class ModelWrapper:
     def take_unreported(self) -> "AnswerUsage | None":
         """About what the last answer cost, if it was left in the middle; told once."""
         return take_unreported(self._model)
+
+
+def answer_forms(model: Model) -> tuple[AnswerForm, ...]:
+    """How a model can be held to a schema, the surest way first; words are always one. A model that says nothing of it
+    is asked in words."""
+    found: tuple[AnswerForm, ...] = getattr(model, "answer_forms", ("prompt",))
+    return found
 
 
 def retry_now(model: Model) -> None:

@@ -75,6 +75,8 @@ class ModelError(OiTuiError):
         """What the server said that it takes when it refused more; 0 where it did not say."""
         self.refuses_tools = False
         """Whether the same request may be answered if it offers no tools."""
+        self.refuses_schema = False
+        """Whether the same request may be answered if it has no schema."""
         self.continues = False
         """Whether another model continues what has arrived, as soon as it is asked."""
         self.remedies = () if kind in _NO_TRY else ("model",) if kind in _ALL_THE_SAME else ("retry", "model")

@@ -11,6 +11,7 @@ StopReason = Literal[
     "budget",  # the money or the tokens of this session are spent
     "repeated",  # the same code or the same traceback again
     "refused",  # nobody may decide here (approval mode "never"), or the run was refused without a reason
+    "unfit",  # the answer does not fit the schema that was asked for, however often the model was asked again
     "model_error",
     "kernel_error",
     "engine_lost",  # the engine ended, or failed, in the middle

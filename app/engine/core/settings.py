@@ -146,6 +146,8 @@ class LoopSection(SettingsSection, frozen=True, kw_only=True):
     """Budget of a session in tokens, input and output; 0 is no limit."""
     complete: bool = False
     """Insist, up to `max_steps`, until the model says that the task is done or impossible, or that it needs input."""
+    answer_tries: Annotated[int, msgspec.Meta(ge=0, le=20)] = 3
+    """How often a model is asked again for an answer that does not fit the schema of `oi-tui run --schema`."""
     output_to_model: Annotated[int, msgspec.Meta(ge=1000)] = 12_000
     """Characters of one cell's output that go to the model: head and tail, with the count of the rest."""
 

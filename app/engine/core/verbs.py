@@ -56,6 +56,8 @@ class Submit(SessionVerb, frozen=True, kw_only=True, tag=True):
     """If a turn runs, the model reads this at its next step, and not after the turn."""
     command: str = ""
     """The command that made the text, as it was typed."""
+    schema: str = ""
+    """JSON schema that the answer must fit, as JSON; "" is none."""
 
 
 class Withdraw(SessionVerb, frozen=True, kw_only=True, tag=True):

@@ -39,6 +39,8 @@ class Facts:
     tells_price: bool
     """Whether what an answer costs will be known."""
     asked: ModelEndpoint
+    takes_schema: bool = False
+    """Whether a schema in the request holds its answer to it, as far as is known."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Further headers of each request."""
     rates: Rates | None = None

@@ -47,6 +47,8 @@ _NO_TOOLS = re.compile(
     r"support(ing|s)? (tool|function)|(tool|function).{0,40}not.{0,10}support|tool choice requires", re.I
 )
 """Words of servers whose model takes no native calls, though it should by what is known of it."""
+_NO_SCHEMA = re.compile(r"response_format|json_schema|schema|structured output|guided|grammar", re.I)
+"""Words of servers that take no schema, or not this one; looked at only where one was sent."""
 _REFUSALS = (400, 404, 405, 422, 500, 501)
 _OTHER_WIRES = ("anthropic", "gemini", "ollama")
 
@@ -155,6 +157,7 @@ def failure(error: Exception, asked: ModelEndpoint, *, started: bool) -> Request
     if (status := _http_status(chain)) is not None:
         failed = _from_status(status, chain, said, details, asked)
         failed.error.refuses_tools = status in _REFUSALS and _NO_TOOLS.search(said) is not None
+        failed.error.refuses_schema = status in _REFUSALS and _NO_SCHEMA.search(said) is not None
         return failed
     if "ContextWindowExceededError" in names or TOO_LONG.search(said):
         return RequestFailure(error=_too_long(asked, details))

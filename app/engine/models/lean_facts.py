@@ -75,6 +75,8 @@ def look_up_lean(
         context_window=section.context_window or _count(row, "max_input_tokens") or _count(row, "max_tokens"),
         takes_images=decide_switch(section.images, row.get("supports_vision")),
         takes_tools=decide_switch(section.tools, row.get("supports_function_calling")),
+        # Of a model that no list names, its server says whether it does.
+        takes_schema=bool(row.get("supports_response_schema", not row)),
         free=costs_nothing,
         tells_price=costs_nothing or rates is not None or provider.reports_cost,
         asked=asked,

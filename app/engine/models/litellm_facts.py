@@ -66,6 +66,7 @@ def look_up(
         context_window=section.context_window or info.get("max_input_tokens") or info.get("max_tokens"),
         takes_images=decide_switch(section.images, info.get("supports_vision")),
         takes_tools=decide_switch(section.tools, info.get("supports_function_calling")),
+        takes_schema=bool(info.get("supports_response_schema")),
         free=costs_nothing,
         tells_price=costs_nothing or rates is not None or listed,
         asked=asked,

@@ -36,6 +36,7 @@ from oi_tui.app.engine.models.sealed_thoughts import (
 )
 from oi_tui.app.engine.models.served_model import CONNECT_TIMEOUT, Attempt, ServedModel
 from oi_tui.app.engine.models.wire import estimate_counts
+from oi_tui.app.engine.structured.strict_form import response_format
 
 
 class LiteLLMModel(ServedModel):
@@ -70,6 +71,8 @@ class LiteLLMModel(ServedModel):
             "tools": [messages.tool_schema(tool) for tool in request.tools] if tools else None,
             **_extra_arguments(facts, section.extra),
         }
+        if request.schema is not None and facts.takes_schema:
+            arguments["response_format"] = response_format(request.schema)
         thoughts = thoughts_by_call(request.messages, self._owner(facts))
         if facts.provider == OPENAI.name and speaks_responses(facts.model.removeprefix("openai/")):
             add_thoughts(spoken, "reasoning_items", thoughts)

@@ -41,7 +41,7 @@ class OllamaModel(LeanModel):
     def _look_up(self) -> Facts:
         facts = super()._look_up()
         window = self._section.context_window or self._context_of_environment() or ollama_wire.USUAL_CONTEXT
-        return dataclasses.replace(facts, context_window=window)
+        return dataclasses.replace(facts, context_window=window, takes_schema=True)
 
     def _context_of_environment(self) -> int | None:
         """The size that the person gave to all models of the server."""

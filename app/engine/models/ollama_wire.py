@@ -96,6 +96,8 @@ def chat_lines_body(facts: Facts, section: ModelSection, request: ChatRequest) -
     }
     if extra.reasoning_effort:
         body["think"] = _THINKS.get(extra.reasoning_effort, extra.reasoning_effort)
+    if request.schema is not None and facts.takes_schema:
+        body["format"] = request.schema
     if tools:
         body["tools"] = [tool_schema(tool) for tool in request.tools]
     return body

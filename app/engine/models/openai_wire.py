@@ -18,6 +18,7 @@ from oi_tui.app.engine.models.prices import TokenCounts
 from oi_tui.app.engine.models.providers import ChatProvider, LeanChoice
 from oi_tui.app.engine.models.sealed_thoughts import add_thoughts
 from oi_tui.app.engine.models.wire import AnswerPiece, CallPiece, decode_json, error_in
+from oi_tui.app.engine.structured.strict_form import response_format
 
 PATH = "/chat/completions"
 _TICKS = 10_000_000_000
@@ -79,6 +80,8 @@ def chat_body(
         limit = "max_completion_tokens" if choice.thinks_first else "max_tokens"
         body[limit] = section.max_output_tokens
     _add_extra(body, provider, section.extra)
+    if request.schema is not None and facts.takes_schema:
+        body["response_format"] = response_format(request.schema)
     if tools:
         schemas = [tool_schema(tool) for tool in request.tools]
         body["tools"] = _without(schemas, _NOT_IN_STRICT) if provider.is_strict else schemas

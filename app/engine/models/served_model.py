@@ -11,7 +11,15 @@ from uuid import uuid4
 
 import msgspec
 
-from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Retrying, ToolDelta
+from oi_tui.app.engine.core.chat_model import (
+    AnswerEnded,
+    AnswerForm,
+    AnswerUsage,
+    ChatRequest,
+    Delta,
+    Retrying,
+    ToolDelta,
+)
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models.facts import Facts
@@ -53,6 +61,8 @@ class ServedModel(ABC):
         self._backoff = backoff
         self._facts: Facts | None = None
         self._unreported: AnswerUsage | None = None
+        self._refuses_schema = False
+        """Whether its server answered a request with a schema by a refusal of that."""
         self._hurry = asyncio.Event()
         """Set to make the next attempt at once."""
         self.obstacle: ModelError | None = None
@@ -77,6 +87,15 @@ class ServedModel(ABC):
     def tells_price(self) -> bool:
         """Whether what an answer costs will be known; True before `preload`, and if that failed: asking fails too."""
         return self._facts.tells_price if self._facts else True
+
+    @property
+    def answer_forms(self) -> tuple[AnswerForm, ...]:
+        """How it can be held to a schema, as far as lists and its server say; known after `preload`."""
+        schema = self._facts is None or self._facts.takes_schema
+        forms: list[AnswerForm] = ["schema"] if schema and not self._refuses_schema else []
+        if self._facts is not None and self._facts.takes_tools:
+            forms.append("tool")
+        return (*forms, "prompt")
 
     def retry_now(self) -> None:
         """Do not wait any longer for the next attempt."""
@@ -111,8 +130,9 @@ class ServedModel(ABC):
                 if (spent := answer.estimate_usage(request)) is not None:
                     yield spent
                 failed = failure(error, facts.asked, started=answer.started)
+                self._refuses_schema |= failed.error.refuses_schema and request.schema is not None
                 delay = self._delay(failed, attempt, started=answer.started)
-                if delay is None:
+                if delay is None or (failed.error.refuses_schema and request.schema is not None):
                     raise failed.error from error
             self._hurry.clear()
             yield Retrying(delay=delay, why=failed.why, attempt=attempt + 1, attempts=self._section.retries)

@@ -22,6 +22,7 @@ _RESTS: dict[StopReason, WorkState] = {
     "interrupted": "stopped",
     "stopped": "stopped",
     "refused": "stopped",
+    "unfit": "errored",
     "model_error": "errored",
     "kernel_error": "errored",
     "engine_lost": "errored",

@@ -82,6 +82,7 @@ class FilteredModel(ModelWrapper):
         return ChatRequest(
             messages=tuple(self._clean_message(message, shown) for message in made.messages),
             tools=tuple(tool for tool in made.tools if tool in before.tools),
+            schema=before.schema,
         )
 
     def _clean_message(self, message: ChatMessage, shown: set[str]) -> ChatMessage:

@@ -329,6 +329,7 @@ class OpenSession:
             match job:
                 case Submit():
                     entitle(self.session, self._store, job.text)
+                    session.dialogue.required.demand(job.schema)
                     prompt = await self._read(job)
                     await session.run(prompt.text, prompt.files, prompt.context, prompt.command)
                 case Retry():
