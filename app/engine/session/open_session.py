@@ -306,8 +306,7 @@ class OpenSession:
         """Stop what runs; with `turn`, also what waits for its turn: prompts are given back."""
         session = self.session
         if verb.turn:
-            waiting = self._jobs.take_prompts()
-            for job in waiting:
+            for job in (waiting := self._jobs.take_prompts()):
                 session.notice("info", "Not sent, because you stopped the turn:", job.text)
             if waiting and not session.transcript.turn_open:
                 session.emit(TurnEnded(reason="interrupted", detail=INTERRUPTED))
