@@ -123,7 +123,7 @@ machine:
 $(VENV)/.run: pyproject.toml $(BROKEN) | machine
 	@sh .ci/venv.sh "$(PYTHON)" "$(VENV)"
 	@echo "Setting up $(VENV) (up to a minute or two, once) ..."
-	$(INSTALL) -e '.[local,data]'
+	$(INSTALL) -e '.[local,data,mcp]'
 	@$(COMPILE)
 	@sh .ci/openmp.sh "$(VENV)"
 	@command -v bwrap >/dev/null || echo "bubblewrap is not here and not needed: code runs in a sandbox of our own, with the same promises. Installed \

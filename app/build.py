@@ -33,6 +33,9 @@ from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.recording.form import VERSION, Header
 from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.mcp.agreements import AGREEMENTS_FILE, known_agreements
+from oi_tui.app.engine.mcp.servers import McpServers
+from oi_tui.app.engine.mcp.sources import named_servers
 from oi_tui.app.engine.models.cached_model import forget_answers
 from oi_tui.app.engine.models.keys import model_keys
 from oi_tui.app.engine.models.model_source import Models
@@ -86,7 +89,7 @@ def make_engine(
         trusted=setup.trusted,
         seen=setup.rules,
         # Decisions and the audit log: changes need approval.
-        own=[paths.data_dir() / FOLDERS, paths.data_dir() / PLUGINS_FILE, paths.audit_dir()],
+        own=[*(paths.data_dir() / name for name in (FOLDERS, PLUGINS_FILE, AGREEMENTS_FILE)), paths.audit_dir()],
     )
     secrets = redactor or redactor_of(setup, environ)
     hooks = engine_hooks()
@@ -125,9 +128,23 @@ def make_engine(
             hooks=hooks,
             instructions=instructions,
             make_tools=(web_tools(settings.web, environ),),
+            mcp=mcp_servers(setup, environ, secrets),
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
         )
+    )
+
+
+def mcp_servers(setup: Configure, environ: Mapping[str, str], redactor: Redactor) -> McpServers:
+    """The servers of tools that the person and, where it is trusted, the folder name. Nothing is read yet."""
+    folder = Path(setup.cwd)
+    return McpServers(
+        partial(named_servers, folder, trusted=setup.trusted),
+        known_agreements(),
+        folder=folder,
+        environ=environ,
+        rung=setup.settings.sandbox.rung,
+        learn_secret=redactor.learn,
     )
 
 

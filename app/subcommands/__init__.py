@@ -14,6 +14,7 @@ SUBCOMMANDS = {
     "help": "print_guide",
     "kernels": "kernels",
     "logs": "print_logs",
+    "mcp": "mcp",
     "models": "models",
     "plugins": "plugins",
     "profile": "profile",

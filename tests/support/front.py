@@ -15,6 +15,7 @@ from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.mcp.servers import McpServers
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
@@ -96,6 +97,7 @@ async def engine(
     trial: Trial | None = None,
     hooks: Hooks | None = None,
     spill_dir: Path | None = None,
+    mcp: McpServers | None = None,
 ) -> AsyncIterator[Front]:
     """`kernels` are those of the first session; later ones have fresh fakes. What makes kernels makes them for all."""
     settings = Settings(
@@ -115,6 +117,7 @@ async def engine(
             hooks=hooks or built_in_hooks(),
             trial=trial,
             spill_dir=spill_dir,
+            mcp=mcp,
         )
         return Engine(services)
 

@@ -20,4 +20,41 @@ class ToolsFound(SessionReply, frozen=True, kw_only=True, tag=True):
     tools: tuple[ToolRecord, ...] = ()
 
 
-AboutTools = ToolsFound
+class ServerRecord(Value, frozen=True, kw_only=True):
+    """An MCP server, as it is listed."""
+
+    name: str
+    state: str
+    """`disabled`, `not agreed`, `starting`, `ready`, `changed`, `failed`, `ended`."""
+    trouble: str = ""
+    """Why it is not ready, as a sentence."""
+    about: str = ""
+    """What is started or asked."""
+    folder: str = ""
+    """The folder that names it; "" is the person's own file."""
+    wishes: tuple[str, ...] = ()
+    """What it asks for beyond what each server gets, in words."""
+    variables: tuple[str, ...] = ()
+    """Of the environment, which it is given."""
+    tools: tuple[str, ...] = ()
+    """Each with what it says of itself, on one line."""
+    changes: str = ""
+    """What changed since the person agreed, as a diff."""
+    digest: str = ""
+    """Of what there is to agree to."""
+    log: str = ""
+    resources: tuple[str, ...] = ()
+    """Addresses of what there is to read."""
+    prompts: tuple[str, ...] = ()
+    """Prompts that it has ready, each with the names of its arguments: "explain topic"."""
+
+
+class ServersFound(SessionReply, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindServers` and `ChangeServer`: all that the files name."""
+
+    servers: tuple[ServerRecord, ...] = ()
+    problem: str = ""
+    """What could not be done, as a sentence."""
+
+
+AboutTools = ToolsFound | ServersFound

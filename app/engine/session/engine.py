@@ -120,6 +120,8 @@ class Engine:
         if self._trying is not None:
             self._trying.cancel()
             await asyncio.wait([self._trying])
+        if self._services.mcp is not None:
+            await self._services.mcp.close()
         await self._services.models.close()
         self._services.log.close()
         if self._services.library is not None:

@@ -20,7 +20,7 @@ from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.kernel_looks import LookVerb
 from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
-from oi_tui.app.engine.core.tool_verbs import FindTools
+from oi_tui.app.engine.core.tool_verbs import ChangeServer, FindServers, FindTools
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     Answer,
@@ -177,15 +177,14 @@ class OpenSession:
             resumed=self._resumed,
         )
         self.session.emit(opened)
-        for note in notes:
+        for note in filter(None, (*notes, self.kernels.remark)):
             self.session.notice("info", note)
         self.session.plugins.tell_troubles()
         if obstacle := self._log.obstacle():
             title = f"No code can run here: what runs is written down before, and {obstacle}."
             self.session.notice("warning", title, "The conversation continues without it.")
-        if self.kernels.remark:
-            self.session.notice("info", self.kernels.remark)
         self.kernel_switch.tell_states()
+        self.tools.begin()
         self._tasks = [self._watch_task(job) for job in (self._outbox.pump(), self._log.keep(), self._work())]
         if isinstance(model, UseModel):
             self.chooser.use(model, remember=False)
@@ -194,6 +193,7 @@ class OpenSession:
 
     async def end(self, why: str) -> None:
         """Interrupt what runs and write everything down; failures on the way are logged."""
+        self.tools.end()
         titles = self._titles.close() if self._titles is not None else ()
         tasks = (*self._tasks, *self.chooser.tasks(), *self.kernel_switch.tasks(), *self.inspector.tasks(), *titles)
         self._tasks, current = [], asyncio.current_task()
@@ -277,7 +277,7 @@ class OpenSession:
                 self._jobs.withdraw(verb.text)
             case ContextVerb():
                 session.dialogue.window.follow(verb, self._outbox.put)
-            case FindTools():
+            case FindTools() | FindServers() | ChangeServer():
                 self.tools.follow(verb)
             case SaveRemote():
                 self.kernel_switch.save(verb.path, verb.data)
@@ -370,7 +370,7 @@ class OpenSession:
 
     async def _ready(self) -> None:
         self.chooser.switch_to(self.accounting.cheaper_model())
-        await self.chooser.wait_until_open()
+        await asyncio.gather(self.chooser.wait_until_open(), self.tools.settle())
         if (missing := await self.kernels.settle()) is not None:
             self.session.report(missing, "warning")
 

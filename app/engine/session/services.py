@@ -18,6 +18,7 @@ from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Claims, Store
+from oi_tui.app.engine.mcp.servers import McpServers
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.sandbox.availability import Availability
@@ -85,6 +86,8 @@ class Services:
     """What the model reads beside the program's own words."""
     make_tools: tuple[MakeTools, ...] = ()
     """Give each session tools of its own, beside those of plugins."""
+    mcp: McpServers | None = None
+    """Servers of tools, shared by all sessions; None where there can be none."""
     spill_dir: Path | None = None
     """Where long outputs of tools are kept, as those of kernels are; None where they are not."""
     trial: Trial | None = None

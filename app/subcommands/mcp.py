@@ -1,0 +1,204 @@
+"""`oi-tui mcp`: servers of tools, listed, added, tried and agreed to."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
+from oi_tui.app.engine.mcp.agreements import known_agreements
+from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry, check_entry, check_name, write_entry
+from oi_tui.app.engine.mcp.offers import safe_line
+from oi_tui.app.engine.mcp.server import McpServer
+from oi_tui.app.engine.mcp.servers import McpServers, Member
+from oi_tui.app.engine.mcp.sources import named_servers, own_servers_file
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import quantity
+from oi_tui.app.engine.tools.toolbox import Toolbox
+from oi_tui.app.engine.trust.folder_decisions import known_folders
+from oi_tui.app.terminal.echo import echo
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def mcp(context: click.Context) -> None:
+    """List MCP servers, add and remove them, try them, agree to what they offer."""
+    if context.invoked_subcommand is None:
+        context.invoke(print_servers)
+
+
+@mcp.command("list")
+def print_servers() -> None:
+    """List all servers that you and, where it is trusted, this folder name. None of them is started."""
+    found, agreements = _all(), known_agreements()
+    for one in found:
+        whose = "folder" if one.folder else "own"
+        state = "disabled" if one.entry.disabled else "enabled" if agreements.may_start(one) else "not agreed"
+        asks = f"  [{'; '.join(one.entry.wishes)}]" if one.entry.wishes else ""
+        echo(safe_text(f"{one.name:<16} {state:<11} {whose:<7} {safe_line(one.entry.describe(), 200)}{asks}"))
+    if not found:
+        echo(
+            f"There is none. They are named in {safe_text(str(own_servers_file()))}: oi-tui mcp add NAME -- COMMAND ..."
+        )
+
+
+@mcp.command("add")
+@click.argument("name")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--url", default="", help="Address of a server that speaks streamable HTTP, instead of a command.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable of the program; ${NAME} is one of yours.")
+@click.option("--header", multiple=True, metavar="NAME=VALUE", help="Sent with each request to the address.")
+@click.option("--cwd", default="", help="The folder that it works in; else that of the session.")
+@click.option("--network", multiple=True, metavar="HOST", help="A host that the program may reach; `full` for all.")
+@click.option("--write", is_flag=True, help="Let the program change files in its folder.")
+@click.option("--no-sandbox", is_flag=True, help="Run it with your full permissions.")
+@click.option("--believe-hints", is_flag=True, help="Believe what it says of its tools: that they only read.")
+@click.option("--sampling", is_flag=True, help="Let it ask the model, at your expense.")
+@click.option("--timeout", type=float, default=60.0, help="Seconds of a call.")
+@click.option("--yes", is_flag=True, help="Do not ask about what it may do.")
+def add_server(
+    name: str,
+    command: tuple[str, ...],
+    url: str,
+    env: tuple[str, ...],
+    header: tuple[str, ...],
+    network: tuple[str, ...],
+    yes: bool,
+    **more: Any,
+) -> None:
+    """Add the server NAME: a program, behind `--`, or an address. It starts with the next session.
+
+    \b
+    oi-tui mcp add time -- mcp-server-time --local-timezone Europe/Rome
+    oi-tui mcp add issues --url https://mcp.example.org/mcp --header 'Authorization=Bearer ${ISSUES_TOKEN}'
+    """
+    check_name(name)
+    entry = ServerEntry(
+        command=command[0] if command else "",
+        args=command[1:],
+        env=dict(map(_pair, env)),
+        url=url,
+        headers=dict(map(_pair, header)),
+        network="full" if "full" in network else network or "none",
+        sandbox=not more.pop("no_sandbox"),
+        **more,
+    )
+    check_entry(entry, name)
+    if any(one.name == name and not one.folder for one in _all()):
+        raise SettingsError(f"There is a server {name}.", hint=f"oi-tui mcp remove {name} removes it.")
+    if entry.wishes:
+        _agree(f"{name} {'; '.join(entry.wishes)}. Add it?", yes=yes)
+    write_entry(own_servers_file(), name, entry)
+    known_agreements().agree_to_start(NamedServer(name=name, entry=entry))
+    echo(safe_text(f"{name} is added to {own_servers_file()}. To try it: oi-tui mcp test {name}"))
+
+
+@mcp.command("remove")
+@click.argument("name")
+def remove_server(name: str) -> None:
+    """Remove the server NAME from your own file, and what was agreed to about it."""
+    if not write_entry(own_servers_file(), name, None):
+        raise SettingsError(f"{safe_text(str(own_servers_file()))} names no server {safe_text(name)}.")
+    known_agreements().forget(NamedServer(name=name, entry=ServerEntry()))
+    echo(safe_text(f"{name} is removed."))
+
+
+@mcp.command("test")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Start it without asking, also where it asks for more than others.")
+@click.pass_context
+def try_server(context: click.Context, name: str, yes: bool) -> None:
+    """Start the server NAME, and say what it offers, or why it does not."""
+    if not asyncio.run(_try(_find(name), yes=yes, agree=False, tools=False)):
+        context.exit(1)
+
+
+@mcp.command("tools")
+@click.argument("name")
+@click.option("--agree", is_flag=True, help="Agree to the tools as they are now, once they have been printed.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def print_tools(context: click.Context, name: str, agree: bool, yes: bool) -> None:
+    """Start the server NAME and print its tools, with what has changed since you agreed to them."""
+    if not asyncio.run(_try(_find(name), yes=yes, agree=agree, tools=True)):
+        context.exit(1)
+
+
+async def _try(named: NamedServer, *, yes: bool, agree: bool, tools: bool) -> bool:
+    """Whether it is ready."""
+    agreements = known_agreements()
+    if not agreements.may_start(named):
+        echo(safe_text(f"{named.name} starts: {safe_line(named.entry.describe(), 500)}"))
+        for wish in named.entry.wishes:
+            echo(safe_text(f"  {wish}"))
+        if named.entry.variables:
+            echo(safe_text(f"  is given: {', '.join(named.entry.variables)}"))
+        _agree("Start it, and from now on in each session?", yes=yes)
+        agreements.agree_to_start(named)
+    servers = McpServers(lambda: (named,), agreements, folder=Path.cwd(), environ=os.environ, pauses=())
+    servers.join(Member(Toolbox(), _print_notice))
+    try:
+        await servers.settle()
+        if (server := servers.all.get(named.name)) is None:
+            return False
+        _print_server(server, tools=tools)
+        if agree and server.state == "changed":
+            _agree("Agree to its tools as they are now?", yes=yes)
+            server.agree(server.digest)
+            echo("Agreed.")
+        return server.state == "ready"
+    finally:
+        await servers.close()
+
+
+def _print_notice(level: str, title: str, hint: str, details: str) -> None:
+    if level != "info":
+        echo(safe_text("\n".join(filter(None, (title, hint.replace("/mcp shows it.", ""), details)))), err=True)
+
+
+def _print_server(server: McpServer, *, tools: bool) -> None:
+    echo(safe_text(f"{server.name}: {server.state}. {server.trouble}".strip()))
+    counts = (len(server.offers), "tool"), (len(server.resources), "resource"), (len(server.prompts), "prompt")
+    if server.state in ("ready", "changed"):
+        echo(", ".join(quantity(count, what) for count, what in counts))
+    for offer in server.offers.values():
+        echo(safe_text(f"  {offer.name}" + (f": {offer.description}" if tools else "")))
+    if server.changes:
+        echo(safe_text(server.changes))
+    if server.state == "failed" and server.log:
+        echo(safe_text(server.log))
+
+
+def _agree(question: str, *, yes: bool) -> None:
+    """SettingsError without a yes."""
+    if not yes and not (sys.stdin.isatty() and click.confirm(safe_text(question), default=False, err=True)):
+        raise SettingsError("Nothing has changed.", hint="Answer y, or give --yes.")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise SettingsError(f"{safe_text(text)} is no NAME=VALUE.")
+    return name, value
+
+
+def _all() -> tuple[NamedServer, ...]:
+    return named_servers(Path.cwd(), trusted=_trusts_folder())
+
+
+def _trusts_folder() -> bool:
+    try:
+        decision = known_folders().find(Path.cwd())
+    except OiTuiError:
+        return False
+    return decision is not None and decision.trusted
+
+
+def _find(name: str) -> NamedServer:
+    found = next((one for one in _all() if one.name == name), None)
+    if found is None:
+        raise SettingsError(f"There is no MCP server {safe_text(name)}.", hint="oi-tui mcp list shows those there are.")
+    return found
