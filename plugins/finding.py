@@ -29,6 +29,7 @@ from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.hooks.calling import hook_names
 from oi_tui.app.engine.hooks.specs import EngineHooks
 from oi_tui.plugins.builtin import BUILT_IN
+from oi_tui.plugins.code_digest import UnknownCode, digest_of_code
 from oi_tui.plugins.decisions_file import PluginDecision
 from oi_tui.plugins.screen_specs import ScreenHooks
 
@@ -56,7 +57,7 @@ class FoundPlugin(Value, frozen=True, kw_only=True):
     place: str = ""
     """Where its code is."""
     digest: str = ""
-    """Of the file; of a package of its version, place and the hashes that its installer wrote down."""
+    """Of the file; of a package of its version, place and the hashes that its installer wrote down, or of its files."""
     loads: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Process -> what it imports: `module` or `module:object`."""
     hooks: tuple[str, ...] = ()
@@ -134,6 +135,12 @@ def package_plugin(dist: metadata.Distribution) -> FoundPlugin:
         else:
             loads[process] = (*loads.get(process, ()), point.value)
     place = str(dist.locate_file(""))
+    editable = '"editable": true' in (dist.read_text("direct_url.json") or "")
+    if not (editable or _has_hashes(record)):
+        try:
+            record = digest_of_code(Path(place), {point.value for point in points})
+        except UnknownCode as error:
+            fault = fault or str(error)
     parts = (name, dist.version, place, str(sorted((point.name, point.value) for point in points)), record)
     return FoundPlugin(
         name=name,
@@ -144,9 +151,15 @@ def package_plugin(dist: metadata.Distribution) -> FoundPlugin:
         place=place,
         digest=hashlib.sha256("\0".join(parts).encode()).hexdigest(),
         loads=loads,
-        editable='"editable": true' in (dist.read_text("direct_url.json") or ""),
+        editable=editable,
         fault=fault,
     )
+
+
+def _has_hashes(record: str) -> bool:
+    """Whether the installer wrote down a hash of each module."""
+    modules = [line for line in record.splitlines() if line.split(",")[0].endswith((".py", ".so"))]
+    return bool(modules) and all("sha" in line.rsplit(",", 2)[1] for line in modules if line.count(",") >= 2)
 
 
 _AUTHORS = ("Author", "Author-email", "Maintainer", "Maintainer-email")

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from oi_tui.app.engine.core.modes import MODES, STRICTER, requested_mode
+from oi_tui.app.engine.core.modes import ATTACHES, MODES, STRICTER, requested_mode
 from oi_tui.app.engine.core.settings import Settings
 
 Strictness = Literal["", "stricter", "milder"]
 
 _LADDERS: Mapping[str, Callable[[Settings], int]] = {
-    "kernel.attach": lambda one: one.kernel.attach,
+    "kernel.attach": lambda one: ATTACHES.index(one.kernel.attach),
     **dict.fromkeys(
         ("policy.mode", "policy.safe_mode", "policy.auto_run"), lambda one: MODES.index(requested_mode(one.policy))
     ),

@@ -1,8 +1,7 @@
 """The profiles, and below them what the highlighted one changes: what is stricter, what milder.
 
 People come here to work in another way for a while, or for a folder from now on. They move down the list and read what
-each does; Enter uses it in this session, other keys make it a default or change it. Letters are keys here: the list is
-short.
+each does; Enter uses it in this session, other keys make it a default or change it. Letters narrow the list.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.screen import ModalScreen
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
 from oi_tui.app.commands.profiles import ProfileRow
 from oi_tui.app.engine.core.errors import OiTuiError
@@ -21,6 +19,8 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
+from oi_tui.app.screens.pick import PickScreen
+from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
@@ -59,42 +59,47 @@ class ProfileBook(Protocol):
         ...
 
 
-class ProfileScreen(ModalScreen[str | None]):
+class ProfileScreen(PickScreen[str | None]):
     """Dismissed with the name of the profile to use, or None."""
 
-    CSS_PATH = "profile_screen.tcss"
+    CSS_PATH: ClassVar[list[str]] = ["pick.tcss", "profile_screen.tcss"]  # type: ignore[assignment] # the base has one
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("enter", "use", "use in this session", id="profiles.use", short="use", priority=True),
-        Hint("f", "keep(True)", "default of this folder", id="profiles.keep_folder", short="folder"),
-        Hint("a", "keep(False)", "default of all folders", id="profiles.keep_all", short="all"),
-        Hint("e", "edit", "edit", id="profiles.edit"),
-        Hint("n", "begin", "new from it", id="profiles.new", short="new"),
-        Hint("escape", "dismiss(None)", "back", id="profiles.back"),
+        Hint("enter", "take", "use in this session", id="pick.take", short="use", priority=True),
+        Hint(
+            "ctrl+f", "keep(True)", "default of this folder", id="profiles.keep_folder", short="folder", priority=True
+        ),
+        Hint("ctrl+s", "keep(False)", "default of all folders", id="profiles.keep_all", short="all", priority=True),
+        Hint("ctrl+g", "edit", "edit", id="profiles.edit", priority=True),
+        Hint("ctrl+a", "begin", "new from it", id="profiles.new", short="new", priority=True),
+        Hint("escape", "dismiss(None)", "back", id="pick.back"),
         Binding("pageup", "look(-1)", "Up in what it changes", priority=True, id="profiles.look_up"),
         Binding("pagedown", "look(1)", "Down in what it changes", priority=True, id="profiles.look_down"),
     ]
+    TITLE = "Profile"
 
     def __init__(self, book: ProfileBook) -> None:
         super().__init__()
         self._book = book
+        self._all: Sequence[ProfileRow] = ()
         self.rows: Sequence[ProfileRow] = ()
         """As they are shown."""
 
     def compose(self) -> ComposeResult:
         """The list above, what the highlighted one changes below."""
         with Vertical(id="profile-box"):
-            yield Words("Profile", id="profile-title")
-            yield Options(id="profile-list", compact=True)
+            yield Words(self.TITLE, id="pick-title")
+            yield Field(id="pick-words", placeholder="type to filter", select_on_focus=False)
+            yield Options(id="pick-list", compact=True)
             with VerticalScroll(id="profile-view", can_focus=False):
                 yield Words("", id="profile-text")
             yield Words("", id="profile-said")
-            yield KeyRow(id="profile-keys")
+            yield KeyRow(id="pick-keys")
 
     def on_mount(self) -> None:
         """The one in use is highlighted."""
+        self._all = self._book.rows()
+        super().on_mount()
         self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), *key_labels(self))
-        self._fill(self._book.in_use)
-        self.query_one(Options).focus()
 
     def on_resize(self) -> None:
         """A line has as much of the words as there is room."""
@@ -104,13 +109,21 @@ class ProfileScreen(ModalScreen[str | None]):
         event.stop()
         self._mark()
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self.action_use()
+    def look_for(self, words: str) -> None:
+        """Profiles with these words in their name or purpose."""
+        wanted = words.casefold().split()
+        texts = ((row, f"{row.file.name} {row.purpose}".casefold()) for row in self._all)
+        self.rows = [row for row, text in texts if all(word in text for word in wanted)]
+        options = self.query_one(Options)
+        options.clear_options()
+        options.add_options(lettering(row.file.name) for row in self.rows)
+        if self.rows:
+            self._highlight("" if words else self._book.in_use)
+        self._mark()
 
-    def action_use(self) -> None:
+    def take(self, number: int) -> None:
         """Take it, if nothing is wrong with it."""
-        row = self._row()
+        row = self.rows[number]
         if row.problem:
             self._say(f"✗ {row.problem}")
         else:
@@ -118,7 +131,8 @@ class ProfileScreen(ModalScreen[str | None]):
 
     def action_keep(self, here: bool) -> None:
         """Make it a default, after a yes if new sessions would be milder by it."""
-        row = self._row()
+        if (row := self._row()) is None:
+            return
         name = row.file.name
 
         def write(yes: bool | None) -> None:
@@ -141,12 +155,15 @@ class ProfileScreen(ModalScreen[str | None]):
 
     def action_edit(self) -> None:
         """In the person's own editor; one of ours becomes theirs."""
-        name = self._row().file.name
-        self._do(lambda: self._book.edit(name), name)
+        if (row := self._row()) is not None:
+            name = row.file.name
+            self._do(lambda: self._book.edit(name), name)
 
     def action_begin(self) -> None:
         """A new one, under a name that is asked for."""
-        based = self._row().file.name
+        if (row := self._row()) is None:
+            return
+        based = row.file.name
 
         def write(name: str | None) -> None:
             if name:
@@ -162,21 +179,23 @@ class ProfileScreen(ModalScreen[str | None]):
         self._fill(name)
         self._say(said)
 
-    def _row(self) -> ProfileRow:
-        return self.rows[self.query_one(Options).highlighted or 0]
+    def _row(self) -> ProfileRow | None:
+        at = self.query_one(Options).highlighted
+        return self.rows[at] if at is not None and at < len(self.rows) else None
 
     def _say(self, words: str) -> None:
         self.query_one("#profile-said", Words).update(safe_text(words))
 
     def _fill(self, name: str) -> None:
         """Read all of them again; the one of this name is highlighted."""
-        self.rows = self._book.rows()
-        options = self.query_one(Options)
-        options.clear_options()
-        options.add_options(lettering(row.file.name) for row in self.rows)
+        self._all = self._book.rows()
+        self.look_for(self.query_one(Input).value)
+        self._highlight(name)
+
+    def _highlight(self, name: str) -> None:
         wanted = name or "default"
-        options.highlighted = next((at for at, row in enumerate(self.rows) if row.file.name == wanted), 0)
-        self._mark()
+        at = next((at for at, row in enumerate(self.rows) if row.file.name == wanted), 0)
+        self.query_one(Options).highlighted = at if self.rows else None
 
     def _mark(self) -> None:
         options = self.query_one(Options)
@@ -195,7 +214,8 @@ class ProfileScreen(ModalScreen[str | None]):
             words = _cut(words, max(1, self.size.width - cell_len(shown + noted) - 6))
             line = lettering(mark, (shown, "$text"), (noted, "$accent"), (words, "$dim"))
             options.replace_option_prompt_at_index(index, line)
-        self.query_one("#profile-text", Words).update(_view(self._row()))
+        one = self._row()
+        self.query_one("#profile-text", Words).update("No profile has these words." if one is None else _view(one))
 
 
 def _cut(text: str, cells: int) -> str:

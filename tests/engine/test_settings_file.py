@@ -105,6 +105,20 @@ def write_admin(folder: Path, text: str) -> Path:
         ("[loop]\napprove = 'never'", "[loop]\napprove = 'auto'", {"loop.approve": "never", "policy.mode": "plan"}),
         ("[loop]\napprove = 'auto'", "[policy]\nmode = 'plan'", {"loop.approve": "auto", "policy.mode": "plan"}),
         ("[loop]\nmax_steps = 5", "[loop]\nmax_steps = 9", {"loop.max_steps": 5}),
+        (
+            "[sandbox]\nwritable = ['/srv/data', '~/out']\nreadable = []\nenvironment = ['LANG']",
+            "[sandbox]\nwritable = ['/srv/data/mine', '/srv', '/srv/data/../x', '~/out', '/srv/database']\n"
+            "readable = ['/etc']\nenvironment = ['LANG', 'AWS_SECRET_ACCESS_KEY']",
+            {
+                "sandbox.writable": ("/srv/data/mine", "~/out"),
+                "sandbox.readable": (),
+                "sandbox.environment": ("LANG",),
+            },
+        ),
+        ("[sandbox]\nwritable = ['/srv']", "", {"sandbox.writable": ("/srv",)}),
+        ("[kernel]\nattach = false", "[kernel]\nattach = true", {"kernel.attach": False}),
+        ("[kernel]\nattach = 'never'", "[kernel]\nattach = true", {"kernel.attach": "never"}),
+        ("[kernel]\nattach = true", "[kernel]\nattach = 'never'", {"kernel.attach": "never"}),
         ("[loop]\nmax_steps = 5", "[loop]\nmax_steps = 3", {"loop.max_steps": 3}),
     ],
 )

@@ -240,6 +240,8 @@ def test_a_kernel_of_somebody_else_needs_a_yes_and_one_of_ours_does_not(
     with pytest.raises(SettingsError, match="Somebody else started"):
         there(servers, kept, tmp_path).begin("cluster@id-1")
     assert there(servers, kept, tmp_path, attach=True).begin("cluster@id-1")
+    with pytest.raises(SettingsError, match="your settings never attach to one"):
+        there(servers, kept, tmp_path, attach="never").begin("cluster@id-1")
     kept.put(living(1, session_id="another", foreign=True))
     with pytest.raises(SettingsError, match="Somebody else started"):
         there(servers, kept, tmp_path).begin("cluster@id-1")

@@ -8,6 +8,7 @@ import pytest
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.plugins.builtin import BUILT_IN
+from oi_tui.plugins.code_digest import MOST_BYTES, UnknownCode, digest_of_code
 from oi_tui.plugins.decisions_file import plugin_decisions
 from oi_tui.plugins.finding import find_plugin, find_plugins, plugin_folder
 from oi_tui.plugins.host import LoadedPlugins, new_plugins
@@ -71,6 +72,43 @@ def test_x1_a_package_that_changed_is_not_loaded(packages: Path) -> None:
     told = "The plugin oi-tui-tale is not loaded: it has changed since you enabled it."
     assert loaded("engine") == ([], [told])
     assert "tale_engine" not in sys.modules
+
+
+@pytest.mark.parametrize("record", [None, "tale_engine.py,,\ntale_screen.py,,\n"])
+def test_x1_a_package_whose_installer_wrote_down_no_hashes_is_known_by_its_files(
+    packages: Path, record: str | None
+) -> None:
+    install_tale(packages)
+    path = packages / "oi_tui_tale-1.0.dist-info" / "RECORD"
+    path.unlink() if record is None else path.write_text(record)
+    enable("oi-tui-tale")
+    (packages / "tale_engine.py").write_text(ENGINE + "print()")
+    told = "The plugin oi-tui-tale is not loaded: it has changed since you enabled it."
+    assert loaded("engine") == ([], [told])
+    assert "tale_engine" not in sys.modules
+    (packages / "tale_engine.py").unlink()
+    found = find_plugin("oi-tui-tale")
+    assert found is not None
+    assert found.fault.startswith("its installer wrote down no hashes, and tale_engine is not in")
+
+
+def test_x1_the_files_of_a_package_are_all_that_lie_in_it(packages: Path) -> None:
+    (packages / "tale" / "inner").mkdir(parents=True)
+    for name in ("__init__.py", "inner/part.py", "data.txt"):
+        (packages / "tale" / name).write_text("1")
+    before = digest_of_code(packages, ["tale.inner:plugin"])
+    (packages / "tale" / "__pycache__").mkdir()
+    (packages / "tale" / "__pycache__" / "part.pyc").write_text("x")
+    assert digest_of_code(packages, ["tale"]) == before
+    (packages / "tale" / "inner" / "part.py").write_text("2")
+    changed = digest_of_code(packages, ["tale"])
+    assert changed != before
+    (packages / "tale" / "inner" / "more.py").touch()
+    assert digest_of_code(packages, ["tale"]) != changed
+    with (packages / "tale" / "large").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(UnknownCode, match="too large"):
+        digest_of_code(packages, ["tale"])
 
 
 def test_x1_a_file_that_changed_is_not_loaded_and_the_hooks_say_which_process_loads_it(packages: Path) -> None:

@@ -97,13 +97,13 @@ async def test_C9_keys_make_a_profile_the_default_of_this_folder_or_of_all(
     async with play() as stage:
         await opened(stage)
         await highlight(stage, "offline")
-        await stage.pilot.press("f")
+        await stage.pilot.press("ctrl+f")
         await stage.until(lambda: "default here" in stage.seen)
         await highlight(stage, "local")
-        await stage.pilot.press("a")
+        await stage.pilot.press("ctrl+s")
         await stage.until(lambda: "in all folders begin with local" in stage.seen)
         await highlight(stage, "bold")
-        await stage.pilot.press("a")
+        await stage.pilot.press("ctrl+s")
         await stage.screen(ConfirmScreen)
         await stage.pilot.press("n")
         await stage.screen(ProfileScreen)
@@ -116,7 +116,7 @@ async def test_C8_a_profile_with_a_mistake_is_named_and_cannot_be_used(play: Pla
         await opened(stage)
         await highlight(stage, "broken")
         assert "Did you mean 'max_steps'?" in stage.seen
-        await stage.pilot.press("enter", "f")
+        await stage.pilot.press("enter", "ctrl+f")
         await stage.settle()
         assert isinstance(stage.app.screen, ProfileScreen)
         assert stage.engine.asked == []
@@ -127,11 +127,11 @@ async def test_C8_a_new_one_begins_with_what_the_highlighted_one_says(play: Play
     async with play() as stage:
         await opened(stage)
         await highlight(stage, "cautious")
-        await stage.pilot.press("n")
+        await stage.pilot.press("ctrl+a")
         await stage.screen(LineAskScreen)
         await stage.pilot.press(*"careful", "enter")
         await stage.until(lambda: "careful · yours" in stage.seen)
-        await stage.pilot.press("n")
+        await stage.pilot.press("ctrl+a")
         asking = await stage.screen(LineAskScreen)
         asking.query_one(Input).value = "../careful"
         await stage.pilot.press("enter")
@@ -149,3 +149,18 @@ async def test_C9_default_takes_a_choice_back(play: Play, config: Path, tmp_path
         desk.keep("default", here=True)
         assert load_layers(config, environ={}, cwd=tmp_path).profile == ""
         assert load_layers(config, environ={}, cwd=Path("/")).profile == "offline"
+
+
+async def test_C10_what_is_typed_narrows_the_list_and_changes_nothing(play: Play, config: Path) -> None:
+    async with play() as stage:
+        picker = await opened(stage)
+        await stage.pilot.press(*"fanae")
+        await stage.until(lambda: "No profile has these words." in stage.seen)
+        await stage.pilot.press("enter", "ctrl+s", "ctrl+g", "ctrl+a")
+        assert stage.app.screen is picker
+        await stage.pilot.press("ctrl+u", *"off")
+        await stage.until(lambda: [row.file.name for row in picker.rows] == ["offline"])
+        assert not (config / "config.toml").exists()
+        await stage.pilot.press("ctrl+f")
+        await stage.until(lambda: "default here" in stage.seen)
+        assert [row.file.name for row in picker.rows] == ["offline"]

@@ -13,6 +13,7 @@ This is one of two axes; the other is `sandbox.mode`: what code that runs can re
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -62,6 +63,22 @@ def effective_mode(section: PolicySection, sandbox: SandboxSection) -> Permissio
 _APPROVALS: tuple[ApprovalMode, ...] = ("never", "ask", "auto")
 _SANDBOXES: tuple[SandboxMode, ...] = ("read-only", "workspace-write", "danger-full-access")
 _NETWORKS = ("none", "hosts", "full")
+ATTACHES: tuple[bool | Literal["never"], ...] = ("never", False, True)
+"""The strictest first."""
+
+
+def _places_within(value: tuple[str, ...], limit: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the value that are in one of the limit, as they are written: no file is looked at."""
+    allowed = [_parts(place) for place in limit]
+    return tuple(
+        place
+        for place in value
+        if ".." not in (parts := _parts(place)) and any(parts[: len(one)] == one for one in allowed)
+    )
+
+
+def _parts(place: str) -> tuple[str, ...]:
+    return PurePosixPath(place).parts
 
 
 def _stricter_mode(value: PermissionMode | Literal[""], limit: PermissionMode) -> PermissionMode | Literal[""]:
@@ -77,6 +94,10 @@ STRICTER: Mapping[str, Callable[[Any, Any], Any]] = {
     "sandbox.rung": lambda value, limit: limit if value == "lock" else value,
     "sandbox.network": lambda value, limit: min(value, limit, key=_NETWORKS.index),
     "sandbox.hosts": lambda value, limit: tuple(host for host in value if host in limit),
+    "sandbox.writable": _places_within,
+    "sandbox.readable": _places_within,
+    "sandbox.environment": lambda value, limit: tuple(name for name in value if name in limit),
+    "kernel.attach": lambda value, limit: min(value, limit, key=ATTACHES.index),
     "policy.mode": _stricter_mode,
     "policy.allow_destructive": lambda value, limit: value and limit,
     "policy.ask": lambda value, limit: tuple(dict.fromkeys((*limit, *value))),

@@ -167,8 +167,8 @@ class KernelSection(SettingsSection, frozen=True, kw_only=True):
     """The ssh command for `ssh://` machines, with its options: `ssh -F FILE`."""
     keep: bool = False
     """Leave kernels on a server running at the end; `--resume` reconnects to them."""
-    attach: bool = False
-    """Attach to a kernel that somebody else started (`kernel.server = "cluster@ID"`)."""
+    attach: bool | Literal["never"] = False
+    """Attach to a kernel that somebody else started (`kernel.server = "cluster@ID"`); false asks, "never" refuses."""
     start_timeout: Annotated[float, msgspec.Meta(gt=0)] = 60.0
     """Seconds a kernel has to get ready."""
     output_cap: Annotated[int, msgspec.Meta(ge=10_000)] = 2_000_000

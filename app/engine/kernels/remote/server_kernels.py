@@ -46,10 +46,10 @@ class ServerKernels:
         if asked:
             address = parse_address(asked)
             self._servers.find(asked if address.host else address.name)
-            self.place = place = self._place_of(asked, agreed=self._launch.settings.attach)
+            self.place = place = self._place_of(asked, agreed=self._launch.settings.attach is True)
             assert place is not None
             if address.kernel_id and not place.agreed and not self._is_ours(place):
-                raise attachment_error(asked, place.server.host)
+                raise self._attachment_error(asked, place.server.host)
         elif (place := self._place_left()) is not None:
             self.place = place
         return "" if self.place is None else f"Code runs in {self.place.telling}. No sandbox of ours is there."
@@ -57,7 +57,8 @@ class ServerKernels:
     async def choose(self, name: str, *, agreed: bool) -> bool:
         """Use this server, kernelspec or kernel; False if it names no server."""
         address = parse_address(name)
-        place = await asyncio.to_thread(self._place_of, name, agreed=agreed)
+        never = self._launch.settings.attach == "never"
+        place = await asyncio.to_thread(self._place_of, name, agreed=agreed and not never)
         if place is None:
             if address.kernelspec or address.kernel_id:
                 await asyncio.to_thread(self._servers.find, address.name)
@@ -91,7 +92,7 @@ class ServerKernels:
         place = msgspec.structs.replace(place, kernelspec=found.kernelspec, kernel_id=found.kernel_id)
         ours = await asyncio.to_thread(self._is_ours, place)
         if not place.agreed and (found.connections or not ours):
-            raise attachment_error(str(address), site.host)
+            raise self._attachment_error(str(address), site.host)
         return place
 
     @property
@@ -205,14 +206,21 @@ class ServerKernels:
             if server is not None and server.credential == left.site:
                 kernelspec = left.kernelspec if left.language == "python" else server.kernel
                 kernel_id = left.kernel_id if left.foreign else ""
+                agreed = left.foreign and self._launch.settings.attach != "never"
                 return RemotePlace(
-                    name=left.server, server=server, kernelspec=kernelspec, kernel_id=kernel_id, agreed=left.foreign
+                    name=left.server, server=server, kernelspec=kernelspec, kernel_id=kernel_id, agreed=agreed
                 )
         return None
 
     def started_ids(self) -> frozenset[str]:
         """Of all kernels that sessions of ours started, wherever they are."""
         return frozenset(one.kernel_id for one in self._living.all() if not one.foreign)
+
+    def _attachment_error(self, name: str, host: str) -> SettingsError:
+        if self._launch.settings.attach == "never":
+            title = f"{name} is a kernel that somebody else started on {host}: your settings never attach to one."
+            return SettingsError(title, hint='kernel.attach is "never"; oi-tui config show --origin says who set it.')
+        return attachment_error(name, host)
 
     def _is_ours(self, place: RemotePlace) -> bool:
         """Whether a session of ours started the kernel that is named."""
