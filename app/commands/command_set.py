@@ -3,7 +3,7 @@ the beginning of a name means.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from oi_tui.app.commands.registry import COMMANDS, Command, WrongArgument
 from oi_tui.app.commands.typed import SlashLine, is_there
@@ -54,6 +54,8 @@ class CommandSet:
         """A source gives rows whose names it has checked; of two with the same name the first counts."""
         self._added: list[Command] = []
         self._sources = sources
+        self._choices: dict[str, Mapping[str, str]] = {}
+        """What else the first argument of a command of ours can be, by the id of the command."""
 
     def add(self, row: Command) -> None:
         """One more, until the program ends; TakenName if its id or its name is taken."""
@@ -64,9 +66,24 @@ class CommandSet:
                 raise TakenName(f"there is a command {row.slash or row.id} already")
         self._added.append(row)
 
+    def add_choices(self, command_id: str, choices: Mapping[str, str]) -> None:
+        """More words that can follow this command, each with its meaning; they replace those added before."""
+        self._choices[command_id] = choices
+
+    def _ours(self) -> tuple[Command, ...]:
+        return tuple(map(self._with_choices, COMMANDS)) if self._choices else COMMANDS
+
+    def _with_choices(self, row: Command) -> Command:
+        if not (more := self._choices.get(row.id)) or not row.arguments:
+            return row
+        first, *rest = row.arguments
+        return row._replace(
+            arguments=(first._replace(choices=lambda: {**first.choices(), **more, **first.choices()}), *rest)
+        )
+
     def rows(self) -> tuple[Command, ...]:
         """Those there are now."""
-        found = {row.id: row for row in (*COMMANDS, *self._added)}
+        found = {row.id: row for row in (*self._ours(), *self._added)}
         slashes = {row.slash for row in found.values() if row.slash}
         for source in self._sources:
             for row in source():
@@ -83,7 +100,7 @@ class CommandSet:
         """The row of `/name`. The beginning of a name of ours means what it would without the others."""
         rows = self.rows()
         exact = next((row for row in rows if name and row.slash == name), None)
-        return exact or _row_called(name, COMMANDS) or _row_called(name, rows)
+        return exact or _row_called(name, self._ours()) or _row_called(name, rows)
 
     def is_path(self, line: SlashLine) -> bool:
         """Whether a line that names no command is a prompt which begins with a path (`/api/users fails`) rather than a

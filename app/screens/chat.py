@@ -23,7 +23,7 @@ from oi_tui.app.commands.registry import bindings
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.kernel_looks import FrameSeen, NamesFound, VariableSeen, VariablesFound, WidgetsFound
-from oi_tui.app.engine.core.library_replies import PromptsFound
+from oi_tui.app.engine.core.library_replies import FormatsFound, PromptsFound
 from oi_tui.app.engine.core.protocol import (
     AboutModels,
     AboutSessions,
@@ -279,6 +279,8 @@ class ChatScreen(Screen[None]):
                 self.parts.sessions.take(reply)
             case PromptsFound() | DraftKept():
                 self.parts.recall.show(reply)
+            case FormatsFound():
+                self.parts.take_formats(reply)
             case PromptsQueued():
                 self.desk.show_queued(reply)
             case NamesFound():

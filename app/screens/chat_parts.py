@@ -5,6 +5,7 @@ from pathlib import Path
 
 from textual.widget import Widget
 
+from oi_tui.app.engine.core.library_replies import FormatsFound
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.engine_choices import EngineChoices
@@ -16,6 +17,7 @@ from oi_tui.app.screens.plugin_desk import PluginDesk
 from oi_tui.app.screens.prompt_completion import PromptCompletion
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.recall import Recall
+from oi_tui.app.screens.session_export import all_formats
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.app.screens.variables_panel import VariablesPanel
@@ -117,6 +119,11 @@ class Parts:
                 self.plugins.run_command(command, argument)
             case _:
                 raise ValueError(f"nothing is called {name}")
+
+    def take_formats(self, found: FormatsFound) -> None:
+        """In what sessions can be written, for the list and what completes `/export`."""
+        self.sessions.formats = all_formats(found.formats)
+        self.plugins.offer("export", {one.name: one.title for one in self.sessions.formats})
 
     async def mount_variables(self, upper: Widget) -> None:
         """Have the panel of variables beside the timeline."""

@@ -4,6 +4,7 @@ They are imported in a thread, a while after the first frame, so that neither it
 """
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import islice
 from threading import Thread
@@ -13,6 +14,7 @@ from textual.screen import Screen
 
 from oi_tui.app.commands.command_set import TakenName
 from oi_tui.app.commands.registry import Argument, Command
+from oi_tui.app.engine.core.library_verbs import FindFormats
 from oi_tui.app.engine.hooks.calling import Hooks, PluginFailed, Trouble
 from oi_tui.app.engine.hooks.registered import collect_registered
 from oi_tui.app.engine.text.words import one_line
@@ -67,6 +69,8 @@ class PluginDesk:
         screen.set_timer(LATER, lambda: screen.run_worker(self._load(), name="plugins"))
 
     async def _load(self) -> None:
+        if not self._bridge.stopped:
+            self._bridge.send(FindFormats())  # of the engine's plugins
         try:
             async with asyncio.timeout(LOADING):
                 hooks = self._hooks = await _load_aside()
@@ -127,6 +131,10 @@ class PluginDesk:
             self._refuse(plugin, "register_slash_commands", str(taken))
         else:
             self._commands[command.name] = (plugin, command)
+
+    def offer(self, command_id: str, choices: Mapping[str, str]) -> None:
+        """More words for a command of ours."""
+        self._desk.commander.commands.add_choices(command_id, choices)
 
     def _refuse(self, plugin: str, hook: str, why: str) -> None:
         assert self._hooks is not None

@@ -7,7 +7,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from oi_tui.app.commands.registry import EXPORT_FORMATS
 from oi_tui.app.engine.core.blocks import UserBlock
 from oi_tui.app.engine.core.library_replies import SessionEdited, SessionExported, SessionSeen, SessionsFound
 from oi_tui.app.engine.core.library_verbs import EditSession, FindSessions, PreviewSession
@@ -20,7 +19,7 @@ from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.branching import last_place, may_leave
 from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.session_changes import SessionChanges
-from oi_tui.app.screens.session_export import ask_to_export
+from oi_tui.app.screens.session_export import SHIPPED, ask_to_export
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.widgets.sessions.panel import Panel
 from oi_tui.widgets.sessions.preview import Preview
@@ -49,6 +48,8 @@ class SessionsPanel(Vertical):
         self._pane = pane
         self._panel = Panel(home=str(Path.home()))
         self._changes = SessionChanges(bridge.send)
+        self.formats = SHIPPED
+        """In which sessions can be written."""
         self.display = False
 
     def compose(self) -> ComposeResult:
@@ -82,9 +83,9 @@ class SessionsPanel(Vertical):
     def export_open(self, typed: str) -> None:
         """Write the session that is open to a file; `typed` is the format, or the beginning of one."""
         transcript = self._bridge.transcript
-        format_ = next((one for one in EXPORT_FORMATS if typed and one.startswith(typed.lstrip("."))), None)
+        wanted = next((one for one in self.formats if typed and one.name.startswith(typed.lstrip("."))), None)
         title = next((block.text for block in transcript.blocks if isinstance(block, UserBlock)), "session")
-        work = ask_to_export(self, self._bridge, transcript.session_id, title, format_)
+        work = ask_to_export(self, self._bridge, transcript.session_id, title, formats=self.formats, wanted=wanted)
         self.run_worker(work, group="export", exclusive=True)
 
     def take(self, reply: AboutSessions) -> None:
@@ -252,7 +253,7 @@ class SessionsPanel(Vertical):
     async def _put_away(self, wish: str, record: SessionRecord) -> None:
         name = f"“{one_line(record.title)[:40]}”"
         if wish == "export":
-            await ask_to_export(self, self._bridge, record.id, record.title)
+            await ask_to_export(self, self._bridge, record.id, record.title, formats=self.formats)
         elif wish == "archive":
             edit = EditSession(session_id=record.id, archived=not record.archived)
             undo = EditSession(session_id=record.id, archived=record.archived)

@@ -9,6 +9,8 @@ import pytest
 
 from oi_tui.app.build import local_client
 from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock, NoticeBlock, ProseBlock
+from oi_tui.app.engine.core.library_replies import FormatsFound
+from oi_tui.app.engine.core.library_verbs import FindFormats
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
@@ -56,6 +58,8 @@ async def test_x8_an_engine_uses_all_of_it_in_one_turn(tmp_path: Path) -> None:
         blocks = front.transcript.blocks
         refused = await front.turn("please please please")
         stopped = await front.turn("stop the press")
+        await front.client.send(FindFormats())
+        formats = await front.until(lambda reply: isinstance(reply, FormatsFound))
     finally:
         await front.client.close()
     assert (end.reason, refused.reason, stopped.reason) == ("done", "refused", "model_error")
@@ -79,6 +83,8 @@ async def test_x8_an_engine_uses_all_of_it_in_one_turn(tmp_path: Path) -> None:
     assert {"StepStarted", "TurnEnded"} <= set(plugin.seen)
 
     hooks = LoadedPlugins("engine").load()
+    assert isinstance(formats, FormatsFound)
+    assert {"ipynb", "md", "html", "strange"} <= {one.name for one in formats.formats}
     written = export_session(front.events, "strange", hooks=hooks)
     assert written == b"It is plain.\nIt is signed: use it."
     read = import_session(b"Once.", "a.strange", hooks)

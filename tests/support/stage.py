@@ -24,6 +24,7 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     TurnStarted,
 )
+from oi_tui.app.engine.core.library_verbs import FindFormats
 from oi_tui.app.engine.core.protocol import Batch, Reply
 from oi_tui.app.engine.core.values import GrantScope, SessionVerb
 from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open
@@ -87,8 +88,8 @@ class ScriptedEngine:
 
     @property
     def asked(self) -> list[AnyVerb]:
-        """What the person did; a draft is kept whenever there is time."""
-        return [verb for verb in self.verbs if not isinstance(verb, Open | KeepDraft)]
+        """What the person did; a draft is kept whenever there is time, and formats are asked for once."""
+        return [verb for verb in self.verbs if not isinstance(verb, Open | KeepDraft | FindFormats)]
 
 
 class HandClock:

@@ -18,10 +18,16 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.library_replies import SessionEdited, SessionExported, SessionSeen, SessionsFound
+from oi_tui.app.engine.core.library_replies import (
+    FormatsFound,
+    SessionEdited,
+    SessionExported,
+    SessionSeen,
+    SessionsFound,
+)
 from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindSessions, PreviewSession
 from oi_tui.app.engine.core.protocol import Batch, Failed
-from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord, SnippetPart
+from oi_tui.app.engine.core.session_records import FileFormat, SearchHit, SessionRecord, SnippetPart
 from oi_tui.app.engine.core.verbs import FindModels, Fork, Open, Submit
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.frontend.client import EngineClient
@@ -827,3 +833,32 @@ async def test_a_conversation_is_asked_again_on_a_branch_and_its_old_answer_is_f
             await stage.until(lambda: stage.app.chat.bridge.transcript.session_id == first)
             assert texts() == ["tell", "The harbour sleeps."]
             await stage.until(lambda: stage.app.chat.query_one(Timeline).cursor == 1)
+
+
+async def test_x6_formats_of_plugins_are_offered_like_ours_by_list_completion_and_command(play: Play) -> None:
+    adoc = FileFormat(name="adoc", title="AsciiDoc \x1b[31m(.adoc)", suffix=".adoc")
+    ours = FileFormat(name="md", title="Not ours", suffix=".md")
+    async with play() as stage:
+        await stage.propose("1")
+        stage.engine.reply(FormatsFound(formats=(ours, adoc)))
+        await stage.until(lambda: stage.app.chat.parts.sessions.formats[-1] == adoc)
+        commands = stage.app.chat.desk.commander.commands
+        for name in ("export", "exp"):
+            row = commands.by_name(name)
+            assert row is not None
+            assert list(row.choices()) == ["ipynb", "md", "html", "lmc", "messages", "adoc"]
+            assert row.choices()["md"] == "Markdown (.md)"
+        stage.app.chat.parts.sessions.export_open("")
+        asked = await stage.screen(ChooseScreen)
+        assert "AsciiDoc" in stage.seen
+        assert "\x1b" not in stage.seen
+        await stage.pilot.press("6")
+        screen = await stage.screen(SaveAsScreen)
+        assert not asked.is_attached
+        assert screen.query_one(Input).value == "do-it.adoc"
+        await stage.pilot.press("enter")
+        verbs = await stage.engine.heard(1)
+        assert isinstance(verbs[-1], ExportSession)
+        assert verbs[-1].format == "adoc"
+        stage.app.chat.parts.sessions.export_open("ad")
+        await stage.screen(SaveAsScreen)

@@ -1,7 +1,7 @@
 """What the engine answers about sessions that need not be open."""
 
 from oi_tui.app.engine.core.blocks import Block
-from oi_tui.app.engine.core.session_records import PastPrompt, SearchHit, SessionRecord
+from oi_tui.app.engine.core.session_records import FileFormat, PastPrompt, SearchHit, SessionRecord
 from oi_tui.app.engine.core.values import Value
 
 
@@ -39,6 +39,12 @@ class SessionExported(Value, frozen=True, kw_only=True, tag=True):
     session_id: str
     path: str
     """Absolute."""
+
+
+class FormatsFound(Value, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindFormats`: those of plugins, also of built-in ones."""
+
+    formats: tuple[FileFormat, ...] = ()
 
 
 class PromptsFound(Value, frozen=True, kw_only=True, tag=True):

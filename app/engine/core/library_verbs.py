@@ -36,6 +36,10 @@ class ExportSession(Verb, frozen=True, kw_only=True, tag=True):
     images: bool = True
 
 
+class FindFormats(Verb, frozen=True, kw_only=True, tag=True):
+    """In which formats sessions can be written; answered with `FormatsFound`."""
+
+
 class FindPrompts(Verb, frozen=True, kw_only=True, tag=True):
     """Prompts of all sessions in which these words stand, the newest first; answered with `PromptsFound`."""
 

@@ -16,6 +16,7 @@ from oi_tui.app.engine.core.instructions import InstructionPart
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.kernel_looks import AboutKernels
 from oi_tui.app.engine.core.library_replies import (
+    FormatsFound,
     PromptsFound,
     SessionEdited,
     SessionExported,
@@ -272,6 +273,7 @@ Reply = (
     | SessionEdited
     | SessionExported
     | PromptsFound
+    | FormatsFound
     | DraftKept
     | PromptsQueued
     | ContextFound
@@ -291,6 +293,7 @@ AboutPrompts = PromptsFound | PromptsQueued | DraftKept
 
 ViewReply = (
     AboutModels
+    | FormatsFound
     | AboutSessions
     | AboutKernels
     | AboutPrompts

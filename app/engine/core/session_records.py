@@ -17,6 +17,15 @@ TITLE_LIMIT = 200
 """Characters of a title."""
 
 
+class FileFormat(Value, frozen=True, kw_only=True):
+    """A format in which sessions are written."""
+
+    name: ExportFormat
+    title: str
+    suffix: str
+    """Of files, with its dot."""
+
+
 class SessionRecord(Value, frozen=True, kw_only=True):
     """What is known of a session without reading it."""
 

@@ -6,7 +6,14 @@ import msgspec
 
 from oi_tui.app.engine.core.blocks import ContextMark
 from oi_tui.app.engine.core.kernel_looks import AnyLookVerb
-from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
+from oi_tui.app.engine.core.library_verbs import (
+    EditSession,
+    ExportSession,
+    FindFormats,
+    FindPrompts,
+    FindSessions,
+    PreviewSession,
+)
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.tool_verbs import ToolVerb
 from oi_tui.app.engine.core.values import ApprovalMode, Language, ScopeKind, SessionVerb, Verb
@@ -321,6 +328,7 @@ AnyVerb = (
     | EditSession
     | ExportSession
     | FindPrompts
+    | FindFormats
     | KeepDraft
     | Detach
     | Close

@@ -1,5 +1,6 @@
 """Formats of plugins for sessions as files: each call guarded, each error in plain words."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from pkgutil import resolve_name
@@ -7,16 +8,37 @@ from typing import Any
 
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.session_records import FileFormat
 from oi_tui.app.engine.formats.export import Reader, Writer
 from oi_tui.app.engine.hooks.calling import Hooks, PluginFailed
 from oi_tui.app.engine.hooks.registered import registered_exporters, registered_importers
 from oi_tui.app.engine.hooks.values import Exporter, ImportedContent, Importer, SessionContent
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.engine.transcript.outline import SessionOutline
+
+MOST_FORMATS, TITLE = 50, 60
+"""In a list, and characters of one title."""
+
+_SUFFIX = re.compile(r"(?:\.[A-Za-z0-9]{1,12}){1,3}")
 
 
 def session_writers(hooks: Hooks) -> dict[str, Writer]:
     """What writes each format; StoreError where that fails."""
     return {form: _writer(hooks, plugin, one) for form, (plugin, one) in registered_exporters(hooks).items()}
+
+
+def session_formats(hooks: Hooks) -> tuple[FileFormat, ...]:
+    """What sessions can be written in, as a list shows it; names and titles are a stranger's."""
+    found = ((name, one) for name, (_, one) in registered_exporters(hooks).items())
+    return tuple(
+        FileFormat(
+            name=name,
+            title=one_line(safe_text(str(one.title)))[:TITLE] or name,
+            suffix=str(one.suffix) if _SUFFIX.fullmatch(str(one.suffix)) else f".{name}",
+        )
+        for name, one in found
+    )[:MOST_FORMATS]
 
 
 def session_readers(hooks: Hooks, name: str) -> dict[str, Reader]:

@@ -144,7 +144,7 @@ class EngineHooks:
 
     @_hookspec
     def register_exporters(self) -> Iterable[Exporter]:  # type: ignore[empty-body] # a specification
-        """Formats in which sessions are written. Asked when the first session is exported."""
+        """Formats in which sessions are written. Asked when they are listed, and when a session is exported."""
 
     @_hookspec
     def register_importers(self) -> Iterable[Importer]:  # type: ignore[empty-body] # a specification

@@ -6,7 +6,15 @@ from collections.abc import Coroutine
 from typing import Any, assert_never
 
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
-from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
+from oi_tui.app.engine.core.library_replies import FormatsFound
+from oi_tui.app.engine.core.library_verbs import (
+    EditSession,
+    ExportSession,
+    FindFormats,
+    FindPrompts,
+    FindSessions,
+    PreviewSession,
+)
 from oi_tui.app.engine.core.protocol import DraftKept, Failed, SandboxFailed, SessionGone, failure_reply
 from oi_tui.app.engine.core.values import SessionVerb
 from oi_tui.app.engine.core.verbs import AnyVerb, Close, Detach, Fork, KeepDraft, Leave, Open, Submit, WorkVerb
@@ -63,7 +71,9 @@ class Engine:
         match verb:
             case Open():
                 await self._open(verb)
-            case FindSessions() | PreviewSession() | EditSession() | ExportSession() | FindPrompts():
+            case FindFormats() if self._services.library is None:
+                await self._send(FormatsFound())  # nothing is written, either
+            case FindSessions() | PreviewSession() | EditSession() | ExportSession() | FindPrompts() | FindFormats():
                 self._ask_library(verb)
             case KeepDraft():
                 if self._services.store is not None:

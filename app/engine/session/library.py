@@ -16,27 +16,35 @@ import msgspec
 from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock, ProseBlock, SummaryBlock, ThoughtBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.core.library_replies import (
+    FormatsFound,
     PromptsFound,
     SessionEdited,
     SessionExported,
     SessionSeen,
     SessionsFound,
 )
-from oi_tui.app.engine.core.library_verbs import EditSession, ExportSession, FindPrompts, FindSessions, PreviewSession
+from oi_tui.app.engine.core.library_verbs import (
+    EditSession,
+    ExportSession,
+    FindFormats,
+    FindPrompts,
+    FindSessions,
+    PreviewSession,
+)
 from oi_tui.app.engine.core.outputs import Output, StreamOutput
 from oi_tui.app.engine.core.protocol import Reply, failure_reply
 from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.files.whole_file import write_whole
 from oi_tui.app.engine.formats.export import write_session
 from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
-from oi_tui.app.engine.hooks.session_files import session_writers
+from oi_tui.app.engine.hooks.session_files import session_formats, session_writers
 from oi_tui.app.engine.log.store import Claims, Store
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.transcript.event_log import fold_events
 
 _log = logging.getLogger(__name__)
 
-LibraryVerb = FindSessions | PreviewSession | EditSession | ExportSession | FindPrompts
+LibraryVerb = FindSessions | PreviewSession | EditSession | ExportSession | FindPrompts | FindFormats
 
 RECORDS = 2_000
 """Sessions that one answer lists; a search finds the others."""
@@ -159,6 +167,8 @@ class Library:
                 )
             case ExportSession():
                 return _export(store, verb, self._hooks)
+            case FindFormats():
+                return FormatsFound(formats=session_formats(self._hooks))
             case FindPrompts():
                 return _prompts(store, verb) if verb is self._newest_prompts else None
             case _:
