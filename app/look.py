@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.color import Color as TerminalColour
 from rich.console import COLOR_SYSTEMS, Console
@@ -32,6 +32,9 @@ from oi_tui.themes.loader import (
     textual_theme,
 )
 from oi_tui.themes.palette import Palette
+
+if TYPE_CHECKING:
+    from oi_tui.app.screens.theme_screen import ChosenTheme
 
 TERMINAL = "terminal"
 """The theme of the terminal's own colours, the one there is with NO_COLOR."""
@@ -66,24 +69,30 @@ class ThemeControl:
     def choose(self, name: str = "") -> None:
         """Use a theme or say why not; without a name, let the person look at each."""
         if name:
-            try:
-                self.use(name)
-            except ThemeError as error:
-                self._app.notify(f"{error}.", severity="warning")
+            self._try_to_use(name)
             return
-        from oi_tui.app.screens.theme_screen import ChosenTheme, ThemeScreen  # seldom seen
-
-        def finish(found: ChosenTheme | None) -> None:
-            if found is None:
-                wear(self._app, self.palette)
-                return
-            self.choose(found.name)
-            if found.keep:
-                self.chat.desk.keep({"screen.theme": found.name})
+        from oi_tui.app.screens.theme_screen import ThemeScreen  # seldom seen
 
         if self._app.screen is self.chat:
             blocks = self.chat.bridge.transcript.blocks
-            self._app.push_screen(ThemeScreen(self.chosen, self.preview, blocks), finish)
+            self._app.push_screen(ThemeScreen(self.chosen, self.preview, blocks), self.finish)
+
+    def finish(self, found: "ChosenTheme | None") -> None:
+        """Use what was chosen from the list, and keep it if that is wanted; None: the theme from before."""
+        if found is None:
+            wear(self._app, self.palette)
+        elif self._try_to_use(found.name) and found.keep:
+            self.chat.desk.keep({"screen.theme": found.name})
+
+    def _try_to_use(self, name: str) -> bool:
+        """Whether it could be read: its file may have changed since it was looked at. If not, the person reads why."""
+        try:
+            self.use(name)
+        except ThemeError as error:
+            wear(self._app, self.palette)
+            self._app.notify(f"{error}.", severity="warning")
+            return False
+        return True
 
     def start(self) -> None:
         """The app runs: from now on the file is looked at each second, if there is one to look at."""

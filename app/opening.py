@@ -64,7 +64,7 @@ def open_app(
 ) -> None:
     """The full-screen app until it is left, or a `linear` session; ends the program. SettingsError where there is no
     terminal for it."""
-    if linear or is_dumb() or os.environ.get("ACCESSIBLE"):
+    if linear or asks_for_lines():
         open_linear(flags, prompt=prompt, go_on=go_on, resume=resume, elsewhere=elsewhere)
     require_terminal()
     place = flags.workplace()
@@ -112,6 +112,11 @@ def is_dumb() -> bool:
     return os.environ.get("TERM", "dumb") in ("dumb", "unknown")
 
 
+def asks_for_lines() -> bool:
+    """Whether the terminal or the environment wants plain lines; the settings may as well."""
+    return is_dumb() or bool(os.environ.get("ACCESSIBLE"))
+
+
 def open_linear(
     flags: Flags, *, prompt: str, go_on: bool, resume: str | None, elsewhere: "Elsewhere | None"
 ) -> "NoReturn":
@@ -120,12 +125,6 @@ def open_linear(
     with contextlib.suppress(OSError):
         os.unlink(look_file(os.environ))  # without it, the next start shows no other screen for a moment
     require_tty()
-    import asyncio
-
-    # Nothing of Textual.
-    from oi_tui.app.linear.block_words import farewell
-    from oi_tui.app.linear.conversation import LinearSession
-
     place = flags.workplace()
     require_kernel(flags.kernel or "", flags.python or "", place.folder)
     opening = None
@@ -133,6 +132,17 @@ def open_linear(
         from oi_tui.app.resuming import find_opening
 
         opening = find_opening(resume, str(place.folder), elsewhere)
+    run_linear(opening, place, prompt=prompt)
+
+
+def run_linear(opening: "Opening | None", place: "Workplace", *, prompt: str = "") -> "NoReturn":
+    """The same, of a session that was found, or of a new one."""
+    import asyncio
+
+    # Nothing of Textual.
+    from oi_tui.app.linear.block_words import farewell
+    from oi_tui.app.linear.conversation import LinearSession
+
     settings, folder = place.settings, place.folder
     connect, outlives = _engine_of(opening, place)
     if opening is not None and opening.live is not None:

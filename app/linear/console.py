@@ -116,7 +116,7 @@ class Console:
             self._let_go()
 
     @contextlib.contextmanager
-    def lent(self) -> Iterator[None]:
+    def lend(self) -> Iterator[None]:
         """Give the terminal to another program for as long."""
         self._end_row()
         self._let_go()
@@ -128,7 +128,7 @@ class Console:
     def stop_process(self) -> None:
         """Ctrl+Z: back to the shell; `fg` returns."""
         was_shown = self._is_shown
-        with self.lent():
+        with self.lend():
             os.kill(0, signal.SIGSTOP)
         if was_shown:
             self._show_prompt(self.editor.prompt)

@@ -48,7 +48,7 @@ class Desk:
         """The text as the person's editor left it; None if there is none, which is said."""
         try:
             command = editor_command(self.settings.screen.editor)
-            with self.console.lent():
+            with self.console.lend():
                 return edit_file(command, text, f"prompt{suffix}").removesuffix("\n")
         except EditorFailed as failed:
             self.say(str(failed))

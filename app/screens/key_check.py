@@ -35,6 +35,9 @@ _PERMISSIONS = frozenset({
 """Decisions by which something may run."""
 """Keys that no sequence begins with: they work at once."""
 
+MACRO = "macro."
+"""What the id of a macro begins with."""
+
 MOST_OF_SEQUENCE = 4
 """Keys of a sequence."""
 
@@ -71,6 +74,9 @@ def check_keys(wished: Mapping[str, str], base: Mapping[str, str] | None = None)
 def judge_keys(name: str, keys: str, declared: Iterable[BoundKeys]) -> tuple[str, str]:
     """The keys as Textual spells them, and what is wrong with them by themselves."""
     own = [one for one in declared if one.id == name]
+    if not own and name.startswith(MACRO):
+        macro = name.removeprefix(MACRO)
+        return "", f"there is no macro {macro} yet: /macro record {macro} makes one, and then the key plays it"
     if not own:
         close = get_close_matches(name, {one.id for one in declared if one.id}, n=1)
         return "", f"there is no such command{f', did you mean {close[0]}?' if close else ''}"

@@ -93,6 +93,9 @@ class PluginDesk:
             self._screen.watch(status, "status", self._show_items)
 
     def _tell(self, trouble: Trouble) -> None:
+        if self._desk.welcomes:  # its words would be gone; this can wait
+            self._screen.set_timer(LATER, lambda: self._tell(trouble))
+            return
         self._screen.app.notify(f"{one_line(trouble.title)} {one_line(trouble.hint)}", severity="warning", timeout=15)
 
     @property

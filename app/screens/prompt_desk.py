@@ -219,6 +219,11 @@ class PromptDesk:
             self.area.select_all()  # what is typed instead takes its place
             self.tell("A tour: a script answers instead of a model. Press enter to begin.", seconds=0)
 
+    @property
+    def welcomes(self) -> bool:
+        """Whether the words about the tour are there, and nobody has begun it or typed something else."""
+        return self._model == TOUR and self.area.text == _TOUR_PROMPT and not self._bridge.transcript.blocks
+
     def fill_from(self, place: str, settings: Settings) -> None:
         """Write from the clipboard or from the person's own editor."""
         if place == "clipboard":

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
 from textual.widget import Widget
 
 from oi_tui.app.commands.registry import EXPORT_FORMATS
 from oi_tui.app.engine.core.library_verbs import ExportSession
 from oi_tui.app.engine.core.session_records import FileFormat
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.choose import ChooseScreen
@@ -21,7 +23,8 @@ SHIPPED = tuple(FileFormat(name=name, title=title, suffix=_ENDINGS[name]) for na
 def all_formats(found: Sequence[FileFormat]) -> tuple[FileFormat, ...]:
     """Ours, in our words, and those that plugins add."""
     ours = {one.name for one in SHIPPED}
-    return (*SHIPPED, *(one for one in found if one.name not in ours))
+    others = (one for one in found if one.name not in ours)
+    return (*SHIPPED, *(replace(one, title=one_line(safe_text(one.title))) for one in others))
 
 
 async def ask_to_export(

@@ -8,7 +8,7 @@ import click
 
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.flags import words
+from oi_tui.app.flags import Flags, words
 from oi_tui.app.terminal.echo import echo
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 @click.argument("session", metavar="[ID]", default="", type=words)
 @click.option("--take-over", is_flag=True, help="If another terminal shows it: detach that one without asking.")
 @click.option("--stop", is_flag=True, help="End it instead: it is saved, its kernels end.")
-def attach(session: str, take_over: bool, stop: bool) -> None:
+@click.option("--linear", is_flag=True, help="Plain lines and a prompt, for screen readers and braille lines.")
+def attach(session: str, take_over: bool, stop: bool, linear: bool) -> None:
     """Attach to a session that runs detached; without ID, the only one."""
     from oi_tui.app.frontend.attaching import live_sessions
-    from oi_tui.app.opening import require_terminal, run_screen, screen_of
+    from oi_tui.app.opening import asks_for_lines, require_terminal, require_tty, run_linear, run_screen, screen_of
     from oi_tui.app.resuming import Opening
 
     found = [live for live in live_sessions() if live.session_id.startswith(session)]
@@ -39,11 +40,15 @@ def attach(session: str, take_over: bool, stop: bool) -> None:
         stop_live(live)
         return
     live.require_attachable()
-    require_terminal()
+    own = _own_settings()
+    linear = linear or asks_for_lines() or own.screen.linear
+    (require_tty if linear else require_terminal)()
     if live.attached and not take_over:
         take_over = _agrees_to_take_over(live)
     opening = Opening(live.session_id, live, take_over=take_over)
-    run_screen(screen_of(opening, _own_settings()), mouse=True)
+    if linear:
+        run_linear(opening, Flags().workplace())
+    run_screen(screen_of(opening, own), mouse=True)
 
 
 def tell_live(found: "list[LiveSession]") -> None:

@@ -1,5 +1,6 @@
 """`oi-tui plugins`: those there are, enabled and disabled, begun and tried."""
 
+import difflib
 import sys
 from pathlib import Path
 
@@ -105,8 +106,10 @@ def try_plugin(context: click.Context, target: str) -> None:
 
 
 def _find(name: str) -> FoundPlugin:
-
     found = find_plugin(name)
     if found is None:
-        raise SettingsError(f"There is no plugin {safe_text(name)}.", hint="oi-tui plugins list shows those there are.")
+        close = difflib.get_close_matches(name, [one.name for one in find_plugins()], n=1)
+        meant = f"Did you mean {safe_text(close[0])}? " if close else ""
+        hint = f"{meant}oi-tui plugins list shows those there are."
+        raise SettingsError(f"There is no plugin {safe_text(name)}.", hint=hint)
     return found

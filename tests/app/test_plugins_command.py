@@ -122,3 +122,13 @@ def test_x1_a_long_name_of_its_author_hides_nothing() -> None:
     found = FoundPlugin(name="x", kind="package", author="a\n" * 5_000, place="/there", loads={"engine": ("x",)})
     assert consent_lines(found)[1] == "Lies in: /there"
     assert max(map(len, consent_lines(found))) < 120
+
+
+def test_x1_a_slip_in_a_name_is_answered_with_the_nearest() -> None:
+    for wrong, meant in (("oi-tui-tail", "oi-tui-tale"), ("notebok", "notebook")):
+        error = call("info", wrong).exception
+        assert isinstance(error, SettingsError)
+        assert error.hint.startswith(f"Did you mean {meant}?")
+    error = call("info", "zzz").exception
+    assert isinstance(error, SettingsError)
+    assert error.hint == "oi-tui plugins list shows those there are."

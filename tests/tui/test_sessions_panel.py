@@ -841,7 +841,7 @@ async def test_x6_formats_of_plugins_are_offered_like_ours_by_list_completion_an
     async with play() as stage:
         await stage.propose("1")
         stage.engine.reply(FormatsFound(formats=(ours, adoc)))
-        await stage.until(lambda: stage.app.chat.parts.sessions.formats[-1] == adoc)
+        await stage.until(lambda: stage.app.chat.parts.sessions.formats[-1].name == "adoc")
         commands = stage.app.chat.desk.commander.commands
         for name in ("export", "exp"):
             row = commands.by_name(name)

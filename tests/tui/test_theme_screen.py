@@ -7,7 +7,7 @@ import pytest
 
 from oi_tui.app.commands.theme_folders import own_themes
 from oi_tui.app.engine.core.settings import ScreenSection, Settings
-from oi_tui.app.screens.theme_screen import ThemeScreen
+from oi_tui.app.screens.theme_screen import ChosenTheme, ThemeScreen
 from oi_tui.app.terminal.probe import TerminalFacts
 from oi_tui.app.terminal.probing_driver import TerminalKnown
 from oi_tui.themes.loader import load_palette
@@ -101,3 +101,18 @@ async def test_V19_what_is_saved_shows_within_two_seconds_without_a_key(play: Pl
         mine.write_text('base = "nord"\n[surfaces]\nbackground = "#102030"\n')
         os.utime(mine, (0, 1))
         await stage.until(lambda: ground(stage) == "#102030")
+
+
+async def test_C18_a_theme_that_breaks_when_it_is_chosen_is_not_written_into_the_settings(
+    play: Play, own: Path
+) -> None:
+    path = own / "mine.toml"
+    path.write_text('title = "Mine"\n')
+    async with play() as stage:
+        before = stage.app.theme
+        path.write_text('[inks]\ntext = "white"\n')
+        stage.app.themes.finish(ChosenTheme("mine", keep=True))
+        await stage.until(lambda: stage.told('inks.text is "white"'))
+        await stage.settle()
+        assert (stage.app.theme, stage.app.themes.chosen) == (before, before)
+        assert not (own.parent / "config.toml").exists()

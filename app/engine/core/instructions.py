@@ -18,7 +18,7 @@ TemplateValue = str | int | float | bool | tuple[str, ...]
 
 InstructionOrigin = Literal["program", "folder", "own", "plugin", "facts"]
 """The program itself; a file of the trusted folder; the person, by settings, profile or for this session; a plugin;
-what holds on this machine today."""
+facts about this machine and the day."""
 
 
 class InstructionPart(Value, frozen=True, kw_only=True):

@@ -101,7 +101,7 @@ class FramePage(Value, frozen=True, kw_only=True):
 
 
 class ColumnFigures(Value, frozen=True, kw_only=True):
-    """Figures about a column, of the rows of which the conditions hold."""
+    """Figures about a column, of the rows that meet the conditions."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""Calls plugins: what they do wrong is named, timed and broken off, and everything else goes on."""
+"""Calls plugins: what they do wrong is named, what takes too long is stopped, and everything else continues."""
 
 import logging
 import time
@@ -14,13 +14,13 @@ from oi_tui.app.engine.hooks.time_limit import TookTooLong, call_within
 _log = logging.getLogger(__name__)
 
 TIME_LIMIT = 5.0
-"""Seconds after which a call is broken off."""
+"""Time limit of a call, in seconds."""
 
 SLOW_IN_ENGINE, SLOW_ON_SCREEN = 0.05, 0.008
 """Seconds from which on a call is slow: everything else waits for it."""
 
 VERY_SLOW = 10
-"""So many times that: told at once. What is slow is told when it is the second time, for the first may import much."""
+"""So many times that is reported at once; less, when it is the second time: the first call may import much."""
 
 STRIKES = 5
 """Slow calls or errors of a hook that observes; then it is not called any more in this process."""
@@ -87,7 +87,7 @@ class Trouble(NamedTuple):
 
 
 class PluginFailed(Exception):
-    """A call of a plugin ended with an error, or was broken off; it has been reported."""
+    """A call of a plugin raised, or reached its time limit; it has been reported."""
 
 
 @dataclass

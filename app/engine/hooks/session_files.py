@@ -13,8 +13,6 @@ from oi_tui.app.engine.formats.export import Reader, Writer
 from oi_tui.app.engine.hooks.calling import Hooks, PluginFailed
 from oi_tui.app.engine.hooks.registered import registered_exporters, registered_importers
 from oi_tui.app.engine.hooks.values import Exporter, ImportedContent, Importer, SessionContent
-from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.engine.transcript.outline import SessionOutline
 
 MOST_FORMATS, TITLE = 50, 60
@@ -29,12 +27,12 @@ def session_writers(hooks: Hooks) -> dict[str, Writer]:
 
 
 def session_formats(hooks: Hooks) -> tuple[FileFormat, ...]:
-    """What sessions can be written in, as a list shows it; names and titles are a stranger's."""
+    """What sessions can be written in, as a list shows it; titles are a stranger's."""
     found = ((name, one) for name, (_, one) in registered_exporters(hooks).items())
     return tuple(
         FileFormat(
             name=name,
-            title=one_line(safe_text(str(one.title)))[:TITLE] or name,
+            title=" ".join(str(one.title)[:TITLE].split()) or name,
             suffix=str(one.suffix) if _SUFFIX.fullmatch(str(one.suffix)) else f".{name}",
         )
         for name, one in found

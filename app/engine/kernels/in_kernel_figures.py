@@ -257,7 +257,7 @@ def send_charts(shell: Any) -> None:
 
 
 def chart_picture(chart: Any) -> bytes | None:
-    """The picture of a chart, whose data are all in it; None where it cannot be had: then it is told in words."""
+    """The picture of a chart, whose data are all in it; None where there is none: then it is described in words."""
     with contextlib.suppress(Exception):  # boundary: vl-convert, of any version, or none
         import vl_convert  # type: ignore[import-not-found,unused-ignore]  # in the person's environment
 

@@ -14,7 +14,7 @@ from oi_tui.app.engine.core.variable import ColumnFigures, FramePage, FrameQuest
 from oi_tui.app.engine.kernels.json_cleaner import clean_json
 
 ANSWER = 1.0
-"""Seconds after which no answer is expected any more; asking takes no more than 0.02 of the kernel's time."""
+"""Seconds to wait for an answer; the kernel spends at most 0.02 on it."""
 
 FRAME_ANSWER = 120.0
 """And of a frame, which may be sorted first."""

@@ -143,7 +143,7 @@ def _nine_letters(name: str) -> str:
 
 
 def _forty_letters(name: str) -> str:
-    """OpenAI takes no more; a call that Gemini made has its signature in its id."""
+    """OpenAI's limit; a call that Gemini made has its signature in its id."""
     return name if len(name) <= 40 else _digest(name)[:40]
 
 

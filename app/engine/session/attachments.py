@@ -46,7 +46,7 @@ class PdfRoom(NamedTuple):
     pictures: int
     """Of pages without text, of all files together."""
 
-    def beside(self, told: Iterable["Attachment"]) -> "PdfRoom":
+    def left_by(self, told: Iterable["Attachment"]) -> "PdfRoom":
         """What is left beside these."""
         return self._replace(pictures=max(0, self.pictures - sum(len(one.pages) for one in told)))
 
@@ -87,7 +87,7 @@ async def read_prompt(
         MOST_PICTURES if sees and _names_pdf(prompt) and await sees() else 0,
     )
     told = await asyncio.to_thread(_attach_local, files, folder, room)
-    told += await attach_remote(remote_files(prompt.text), kernels, room.beside(told))
+    told += await attach_remote(remote_files(prompt.text), kernels, room.left_by(told))
     parts = [one.words for one in told] + ([FRESH] if fresh else [])
     context = "\n\n".join(part for part in parts if part)
     entries = tuple(entry for one in told for entry in (one.entry, *one.pages))
@@ -101,7 +101,7 @@ async def attach_remote(paths: Iterable[str], kernels: KernelSource, room: PdfRo
         file = await kernels.read_file(path)
         where = f"{path.strip('/')} on {file.host}, where code runs"
         if looks_like_pdf(file.data):
-            told.append(await asyncio.to_thread(_attach_pdf, f"remote:{path}", where, file.data, room.beside(told)))
+            told.append(await asyncio.to_thread(_attach_pdf, f"remote:{path}", where, file.data, room.left_by(told)))
             continue
         picture: Attachment | None = await asyncio.to_thread(_attach_picture, f"remote:{path}", where, file.data)
         told.append(picture or Attachment(f"remote:{path}", excerpt_of(where, file.data, len(file.data))))
@@ -138,7 +138,7 @@ def _attach_local(files: Sequence[str], folder: Path, room: PdfRoom) -> list[Att
             told.append(_attach_content(file.name, file.picture))
         else:
             told.append(
-                _attach_path(entry, given_path(entry, folder), room.beside(told))
+                _attach_path(entry, given_path(entry, folder), room.left_by(told))
                 or Attachment(entry, excerpts([entry], folder))
             )
     return told

@@ -35,7 +35,7 @@ NAMES = 50
 LONGEST_NAME = 100
 """Characters of a name that is followed."""
 RETOLD = 4
-"""How often it is told of a run that yet another one changed what it used: in a long loop each would for all before."""
+"""Reports for one run that another changed what it used: in a long loop each run would for all before it."""
 
 
 class RunTracer:

@@ -34,8 +34,8 @@ _HINT = "Nothing is run until it can be relied on: mend it, or delete it and dec
 
 
 class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What holds for a folder and what is below it. Trust ends where something below brings rules of its own: code in a
-    sandbox may have written them."""
+    """The decision about a folder and what is below it. Trust ends where something below brings rules of its own:
+    code in a sandbox may have written them."""
 
     trusted: bool
     """Its own rules and settings count. If not: code reads only, and is asked about."""

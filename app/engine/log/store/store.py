@@ -49,7 +49,7 @@ class Store:
     """One database file, large outputs in `blobs/` beside it. `StoreError` in plain words when the disk fails."""
 
     def __init__(self, path: Path, on_delete: Callable[[float, float], None] = lambda since, until: None) -> None:
-        """`on_delete` is told from when until when a session was used that is deleted, or removed."""
+        """`on_delete` gets the times between which a session was used when that is deleted or removed."""
         self.path = path
         self.on_delete = on_delete
         self._db = Database(path)
