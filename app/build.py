@@ -45,6 +45,7 @@ from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
+from oi_tui.app.engine.session.own_tools import own_tools
 from oi_tui.app.engine.session.services import KernelTies, Services
 from oi_tui.app.engine.text.own_template import fill_template
 from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
@@ -127,7 +128,7 @@ def make_engine(
             ledger=Ledger(ledger_file()),
             hooks=hooks,
             instructions=instructions,
-            make_tools=(web_tools(settings.web, environ),),
+            make_tools=(web_tools(settings.web, environ), *own_tools(setup)),
             mcp=mcp_servers(setup, environ, secrets),
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,

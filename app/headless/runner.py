@@ -37,7 +37,6 @@ from oi_tui.app.engine.core.protocol import (
 )
 from oi_tui.app.engine.core.values import SessionReply
 from oi_tui.app.engine.core.verbs import (
-    Answer,
     AnyVerb,
     Decide,
     FetchModel,
@@ -51,6 +50,7 @@ from oi_tui.app.engine.core.verbs import (
 )
 from oi_tui.app.engine.formats.lmc import LmcWriter
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
+from oi_tui.app.engine.text.input_answers import asker_words, choice_hint, choice_lines, input_answer
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineClient, EngineLost
@@ -355,13 +355,12 @@ class Headless:
 
     async def _ask_input(self, request: InputRequested) -> None:
         assert self._asker is not None, "an engine that cannot ask does not"
-        line = await self._asker.line(
-            f"[the code is waiting for input] {safe_text(request.prompt)}", password=request.password
-        )
-        if line is None:
-            await self._send(Interrupt())
-        else:
-            await self._send(Answer(request_id=request.request_id, text=line))
+        question = f"[the code is waiting for input] {safe_text(request.prompt)}"
+        if request.asked_by:
+            said = [f"{asker_words(request)}: {safe_text(request.prompt)}", *choice_lines(request)]
+            question = "\n".join([*said, f"{choice_hint(request)} "])
+        line = await self._asker.line(question, password=request.password)
+        await self._send(Interrupt() if line is None else input_answer(request, line))
 
 
 def parse_decision(request_id: str, line: str) -> Decide | None:

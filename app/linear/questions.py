@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import KernelsFound, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.verbs import Answer, Decide, FetchModel, InstallKernel, UseKernel, UseModel
+from oi_tui.app.engine.text.input_answers import asker_words, choice_hint, choice_lines, input_answer
 from oi_tui.app.engine.text.safe import editable_text
 from oi_tui.app.engine.text.words import coarse_size, one_line
 from oi_tui.app.linear.desk import Desk
@@ -138,7 +139,13 @@ class Questions:
         return source if is_yes(await self._ask(f"Run code {number} as edited? y or n:")) else None
 
     async def answer(self, request: InputRequested) -> None:
-        """A line that running code asks for."""
+        """A line that running code or a tool asks for."""
+        if request.asked_by:
+            self._desk.say(f"{asker_words(request)}: {one_line(request.prompt)}")
+            self._desk.say_all(choice_lines(request))
+            line = await self._ask(choice_hint(request), password=request.password)
+            self._desk.send(input_answer(request, line))
+            return
         number = self._desk.narrator.number_of(request.block_id)
         asked = one_line(request.prompt)
         hidden = ", which is not shown while you type" if request.password else ""

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.core.verbs import Answer, Decide, FindModels, Retry
+from oi_tui.app.engine.core.verbs import Decide, FindModels, Retry
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.widgets.composer import Composer, PromptArea
@@ -158,7 +158,13 @@ class Bottom(Vertical):
             self.query_one(PromptArea).focus()
 
     def step_back(self) -> bool:
-        """One level back inside the question about code; False if it is at its first."""
+        """One level back inside the question about code, or no answer to a tool; False where there is neither."""
+        if self._question is not None and self._question.display and self._question.is_of_tool:
+            if self._question.has_focus_within:
+                self._question.decline()
+            else:
+                self.focus_shown()
+            return True
         return self._approval is not None and self._approval.step_back()
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
@@ -206,9 +212,9 @@ class Bottom(Vertical):
         self.fit()
 
     def on_question_panel_answered(self, event: "QuestionPanel.Answered") -> None:
-        """The answer to running code."""
+        """The answer to running code, or to a tool."""
         event.stop()
-        self._bridge.send(Answer(request_id=event.request_id, text=event.text))
+        self._bridge.send(event.answer)
         self._bring_up("composer")
         self.on_decided()
 

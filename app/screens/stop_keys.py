@@ -8,6 +8,7 @@ a macro plays                 ends it, and (as below)          the same
 a cell runs                   interrupts it; again, the turn   the same
 the model thinks              stops the turn                   the same
 a question is open            again stops the turn             the same; it stays undecided
+a tool asks something         gives it no answer               interrupts the call; again, the turn
 nothing runs, text            back to the prompt               clears the prompt, which can be undone
 nothing runs, no text         back to the prompt               again quits
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.models.scripted import ScriptedAnswer
+from oi_tui.app.engine.models.scripted import ScriptedAnswer, ScriptedCall
 from support.script import Script
 from support.terminal import Terminal
 
@@ -159,3 +159,14 @@ def test_a_reader_that_goes_away_ends_the_program_quietly(task: Callable[..., Te
     assert piped.wait_exit() == 0
     assert b"Traceback" not in piped.raw
     assert b"BrokenPipe" not in piped.raw
+
+
+def test_Q4_a_question_of_the_model_is_answered_in_a_terminal_without_a_screen(task: Callable[..., Terminal]) -> None:
+    question = ScriptedCall(tool="ask_user", arguments={"question": "Which color?", "choices": ["red", "green"]})
+    asking = task(ScriptedAnswer(calls=(question,)), "So be it.")
+    asking.wait_for("an empty line gives none.")
+    assert "The model asks you: Which color?" in asking.screen
+    asking.send("2\n")
+    asking.wait_for("So be it.")
+    assert asking.wait_exit() == 0
+    assert "green" in asking.screen

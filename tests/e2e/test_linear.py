@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.models.scripted import ScriptedAnswer
+from oi_tui.app.engine.models.scripted import ScriptedAnswer, ScriptedCall
 from oi_tui.app.linear.console import ARMED_AFTER
 from support.script import Script
 from support.terminal import Terminal
@@ -165,3 +165,18 @@ def _answer(shown: Terminal, line: str) -> None:
     """Answer as a person does who has read the question: what is typed at once is no answer."""
     time.sleep(ARMED_AFTER + 0.1)
     shown.send(f"{line}\r")
+
+
+def test_Q4_a_question_of_the_model_is_answered_by_a_number_or_a_line(lines: Start) -> None:
+    question = ScriptedCall(tool="ask_user", arguments={"question": "Which color?", "choices": ["red", "green"]})
+    shown = lines(ScriptedAnswer(calls=(question,)), "You said so.", arguments=("--linear", "--approve", "ask"))
+    shown.send("paint it\r")
+    shown.wait_for("an empty line gives none.")
+    _answer(shown, "2")
+    shown.wait_for("Done.")
+    shown.send("\x04")
+    assert shown.wait_exit() == 0
+    said = _said(shown)
+    assert "The model asks you: Which color?" in said
+    assert "2. green" in said
+    assert any(line.startswith("Result") for line in said), said

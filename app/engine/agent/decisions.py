@@ -17,8 +17,7 @@ from oi_tui.app.engine.agent.halt import TurnStopped
 from oi_tui.app.engine.agent.own_files import OwnFiles
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.stricter_ruling import stricter_ruling
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
-from oi_tui.app.engine.core.chat_model import RECALL
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import DecisionMade, DecisionRequested, Emit
 from oi_tui.app.engine.core.outcomes import NOBODY, Decider, StopReason
@@ -244,9 +243,6 @@ class Decisions:
         """The same without a look at the disk; reuses the reading of the source."""
         request = self._request(block, reading, made, losses)
         ruling = decide(request, self.policy, self.mode)
-        recalls = isinstance(block, CallBlock) and block.tool == RECALL
-        if recalls and ruling.verdict == "ask" and ruling.ground == "mode":
-            ruling = ruling._replace(verdict="allow", by="it reads this conversation only", ground="rule")
         case = self._case(block, ruling, request)
         ruling = self._grants.apply(case, self.policy, self.mode)
         return stricter_ruling(ruling, self.objection(block), self.policy, self.mode)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from oi_tui.app.engine.agent.kernel_calls import CallDesk, KernelCalls
+from oi_tui.app.engine.agent.time_limit import TimeLimit
 from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.endings import Cause, Ending
 from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
@@ -23,6 +24,7 @@ from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outcomes import ExecutionStatus, KernelState
 from oi_tui.app.engine.core.values import KernelCall, Level
 from oi_tui.app.engine.kernels.base import InterruptMeans, Runner, RunResult, kernel_change
+from oi_tui.app.engine.tools.tool_runner import ToolRunner
 
 REPLACE = "A second interrupt within a second stops the turn and replaces the kernel; its variables are lost then."
 GIVE_UP = "A second interrupt within a second stops the turn without waiting for it."
@@ -74,7 +76,6 @@ class Execution:
         self.can_ask = can_ask
         self._seal = seal
         self._clock = clock
-        self._time_limit = time_limit
         self._emit = emit
         self._calls = CallDesk(block, runner, calls, lambda: self.interrupt(force=not can_ask))
         self._input: InputRequested | None = None
@@ -84,8 +85,7 @@ class Execution:
         self._stopping: asyncio.Task[InterruptMeans] | None = None
         self._silence: asyncio.TimerHandle | None = None
         """Ends a run on a server that does not respond, where nobody can be asked."""
-        self._timer: asyncio.TimerHandle | None = None
-        """Ends it at its time limit."""
+        self._limit = TimeLimit(time_limit, self._reach_limit)
         self._over = asyncio.Event()
         self._forced = asyncio.Event()
         """The kernel may be restarted, if nothing else stops the run."""
@@ -132,9 +132,7 @@ class Execution:
         if self._stopping is not None:  # while the kernel was starting
             self._finish("interrupted", 0.0)
             return
-        loop = asyncio.get_running_loop()
-        if self._time_limit:
-            self._timer = loop.call_later(self._time_limit, self._reach_limit)
+        self._limit.begin()
         try:
             result = await self.runner.run(self.block.source, self.block.id, self._take)
         except BaseException:
@@ -142,8 +140,7 @@ class Execution:
             raise
         finally:
             self._end_silence()
-            if self._timer is not None:
-                self._timer.cancel()
+            self._limit.end()
         self._over.set()
         await self._calls.close()
         self._close_input(cancelled=result.status != "ok")
@@ -189,7 +186,11 @@ class Execution:
                 self._close_input(cancelled=False)
                 if self.can_ask:
                     self._input, self._answered = event, False
+                    self._limit.pause()
                     self._emit(event)
+                    return
+                if isinstance(self.runner, ToolRunner):
+                    self.runner.decline()
                     return
                 self._give_up("nobody")
                 title = "The code asked for input, and there is nobody to answer: it was interrupted."
@@ -222,9 +223,9 @@ class Execution:
             self._silence = None
 
     def _reach_limit(self) -> None:
-        """Time is up, unless the run waits for the user, or for what it called: then it gets as much again."""
-        if self._calls.is_busy or (self._input is not None and not self._answered):
-            self._timer = asyncio.get_running_loop().call_later(self._time_limit, self._reach_limit)
+        """Time is up, unless the run waits for what it called: then it gets as much again."""
+        if self._calls.is_busy:
+            self._limit.begin()
         else:
             self._give_up("limit")
 
@@ -238,13 +239,22 @@ class Execution:
     def _close_input(self, *, cancelled: bool) -> None:
         asked, self._input = self._input, None
         if asked is not None:
+            self._limit.resume()
             self._emit(InputAnswered(request_id=asked.request_id, block_id=self.block.id, cancelled=cancelled))
 
-    async def answer(self, request_id: str, text: str) -> bool:
-        """The requested line of input; False if this id is not waiting."""
+    async def answer(self, request_id: str, text: str | None) -> bool:
+        """The requested line of input, None for no answer, which is one for a tool only; False if this id is not
+        waiting for it."""
         if self._input is None or self._input.request_id != request_id or self._answered:
             return False
+        if isinstance(self.runner, ToolRunner):
+            self._close_input(cancelled=text is None)
+            self.runner.decline() if text is None else await self.runner.answer(text)
+            return True
+        if text is None:
+            return False
         self._answered = True
+        self._limit.resume()
         await self.runner.answer(text)
         return True
 

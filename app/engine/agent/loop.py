@@ -354,8 +354,8 @@ class Session:
         """Answer a `DecisionRequested`; False if that id is not waiting (any more)."""
         return self.decisions.answer(verb)
 
-    async def answer(self, request_id: str, text: str) -> bool:
-        """Answer an `InputRequested`; False if that id is not waiting (any more)."""
+    async def answer(self, request_id: str, text: str | None) -> bool:
+        """Answer an `InputRequested`, None with no answer; False if that id is not waiting for one (any more)."""
         return any([await execution.answer(request_id, text) for execution in self._executions])
 
     def interrupt(self, *, turn: bool = False) -> None:

@@ -50,6 +50,7 @@ def recall_tool(blocks: Callable[[], Sequence[Block]], redactor: Redactor, spill
         capabilities=Capabilities(writes=False, destroys=False, network=False),
         read=lambda arguments: SourceFacts(),
         confinement=Confinement(sandboxed=True, offline=True),
+        unasked="it reads this conversation only",
     )
 
 

@@ -86,6 +86,14 @@ class Runners:
         confinement = self.confinement(block)
         if isinstance(block, CodeBlock):
             return PolicyRequest(block.language, block.source, confinement=confinement, reading=reading)
-        if reading is None and self.tools.has(block.tool):
-            reading = self.tools.get(block.tool).tool.facts(block.source)
-        return PolicyRequest("", block.source, tool=block.tool, confinement=confinement, reading=reading)
+        if not self.tools.has(block.tool):
+            return PolicyRequest("", block.source, tool=block.tool, confinement=confinement, reading=reading)
+        tool = self.tools.get(block.tool).tool
+        return PolicyRequest(
+            "",
+            block.source,
+            tool=block.tool,
+            confinement=confinement,
+            reading=tool.facts(block.source) if reading is None else reading,
+            unasked=tool.unasked,
+        )

@@ -8,6 +8,9 @@ from oi_tui.app.engine.core.values import SealedThoughts, Value
 RECALL = "recall"
 """The tool by which a model reads what was left out of the conversation; a fence with this label is a call of it."""
 
+ASK_USER = "ask_user"
+"""The tool by which a model asks the person something."""
+
 
 class ToolCall(Value, frozen=True, kw_only=True):
     """A whole native call as the model made it; `arguments` is the JSON text."""

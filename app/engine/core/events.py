@@ -380,8 +380,12 @@ class InputRequested(Event, frozen=True, kw_only=True, tag=True):
     block_id: str
     prompt: str
     password: bool = False
+    asked_by: str = ""
+    """Which tool asks, with who brought it, in words; "" where code does, whose runs cannot go on without a line."""
     choices: tuple[str, ...] = ()
     """Answers that a tool offers; another line may be given."""
+    several: bool = False
+    """Whether more than one of the choices may be given, each on a line of its own."""
     call: KernelCall | None = None
     """What it asks of the session instead: only a kernel says that, and it is never emitted."""
 

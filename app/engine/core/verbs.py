@@ -110,6 +110,8 @@ class Answer(SessionVerb, frozen=True, kw_only=True, tag=True):
 
     request_id: str
     text: str
+    declined: bool = False
+    """No answer, which a tool is told; code that asks gets none by that."""
 
 
 class Interrupt(SessionVerb, frozen=True, kw_only=True, tag=True):

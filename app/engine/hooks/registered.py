@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from oi_tui.app.engine.core.chat_model import Model
@@ -40,8 +41,9 @@ def collect_registered(
 
 
 def registered_tools(hooks: Hooks) -> tuple[Tool, ...]:
-    """The tools of all plugins."""
-    return tuple(tool for _, tool in collect_registered(hooks, "register_tools", Tool))
+    """The tools of all plugins, each with the plugin that brought it; none is free of approval."""
+    found = collect_registered(hooks, "register_tools", Tool)
+    return tuple(replace(tool, origin=f"plugin {plugin}", unasked="") for plugin, tool in found)
 
 
 def registered_models(hooks: Hooks) -> dict[str, Model]:

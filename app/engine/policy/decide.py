@@ -6,7 +6,7 @@ The first step that decides wins; later steps can only be stricter.
     2. rules that deny, then rules that ask, from any file and however specific
     3. hidden characters, and our own settings: asked about in every mode
     4. possible exfiltration, in a session that has read a secret and foreign text: asked about in every mode
-    5. rules that allow, if they cover all of the source and all of it can be read
+    5. rules that allow, if they cover all of the source and all of it can be read; tools of ours that need no approval
     6. the mode
     7. grave risks: asked about even if the mode `auto` would let them run
     8. destructive code: asked about in every mode but `bypassPermissions`
@@ -56,6 +56,8 @@ class PolicyRequest(NamedTuple):
     """The reading of the source, if there is one already (of a call: from its tool); None reads it."""
     tool: str = ""
     """Name of the tool that is called, "" for code."""
+    unasked: str = ""
+    """Why this call needs no approval in any mode where something may run; "" where that is not so."""
 
     @property
     def name(self) -> str:
@@ -170,6 +172,8 @@ def _judge(case: _Case) -> tuple[Effect, str, Ground]:
         return "ask", "a secret and words of others, which this session has read, and a way to the network", "guard"
     if (rule := _allowing(case)) is not None:
         return "allow", rule, "rule"
+    if case.request.unasked:
+        return "allow", case.request.unasked, "rule"
     return _by_mode(case)
 
 

@@ -238,7 +238,7 @@ class OpenSession:
             case Decide():
                 session.decide(verb)
             case Answer():
-                await session.answer(verb.request_id, verb.text)
+                await session.answer(verb.request_id, None if verb.declined else verb.text)
             case Interrupt():
                 self.interrupt(verb)
             case UseModel():

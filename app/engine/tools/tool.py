@@ -77,9 +77,12 @@ class ToolOutput(Protocol):
         """How far it is, in finite numbers."""
         ...
 
-    async def ask(self, question: str, choices: Sequence[str] = (), *, password: bool = False) -> str | None:
-        """A line from the person, who may pick one of the choices or type another. None where nobody can be asked. From
-        the engine's own loop only; one question at a time, and the time limit stands still meanwhile."""
+    async def ask(
+        self, question: str, choices: Sequence[str] = (), *, several: bool = False, password: bool = False
+    ) -> str | None:
+        """A line from the person, who may pick one of the choices (`several`: more, each on a line) or type another.
+        None where nobody can be asked, or gives no answer. From the engine's own loop only; one question at a time, and
+        the time limit stands still meanwhile."""
         ...
 
 
@@ -109,6 +112,9 @@ class Tool:
     confinement: Confinement = field(default_factory=Confinement)
     """What holds it back; without a sandbox, each call is asked about in the mode `auto`, and in every mode but
     `bypassPermissions` where it may destroy something."""
+    unasked: str = ""
+    """Why no call needs approval, such as “it reads this conversation only”; only the program itself says so. Rules
+    that deny or ask count all the same, and so does the mode `never`."""
     origin: str = ""
     """Who brought it, for the question, the list of tools and the audit log: "plugin lab", "MCP server time",
     "tools/units.py"; "" is the program itself."""
@@ -120,7 +126,9 @@ class Tool:
     """Seconds that a call may take; None is the session's limit for runs."""
 
     def __post_init__(self) -> None:
-        """SettingsError for a name that no model API accepts."""
+        """SettingsError for a name that no model API accepts, and for approval that somebody else gives itself."""
+        if self.unasked and self.origin:
+            raise SettingsError(f"The tool {self.name} cannot say by itself that it needs no approval.")
         if not NAME.fullmatch(self.name):
             raise SettingsError(f"{self.name!r} is no name for a tool: a letter, then letters, digits, _ and -.")
 

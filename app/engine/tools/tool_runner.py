@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from oi_tui.app.engine.core.chat_model import ASK_USER
 from oi_tui.app.engine.core.encoding import expressible
 from oi_tui.app.engine.core.events import Emit, InputRequested, ProgressReported
 from oi_tui.app.engine.core.ids import new_id
@@ -32,10 +33,13 @@ MESSAGE = 1_000
 CHOICES = 20
 """Answers that one question offers."""
 
+THE_MODEL = "the model"
+"""Who asks by the tool that is there for that."""
+
 GRACE = 2.0
 """Seconds that a call has to end when it was cancelled."""
 
-Ask = Callable[[InputRequested, Emit], Awaitable[str]]
+Ask = Callable[[InputRequested, Emit], Awaitable[str | None]]
 """Asks the person; how a runner and what it gives a call speak with each other."""
 
 _log = logging.getLogger(__name__)
@@ -56,7 +60,7 @@ class ToolRunner:
         self._running: asyncio.Future[RichOutput | None] | None = None
         self._interrupted = False
         """Whether somebody asked for the end of the call."""
-        self._asked: asyncio.Future[str] | None = None
+        self._asked: asyncio.Future[str | None] | None = None
         """The answer to the question that is open."""
         self._over = asyncio.Event()
         """The call has ended, or nobody waits for it any more."""
@@ -111,18 +115,33 @@ class ToolRunner:
             self._running = None
             output.close()
 
-    async def _ask(self, request: InputRequested, emit: Emit) -> str:
+    @property
+    def _name(self) -> str:
+        """Who asks, in words."""
+        origin = self.tool.origin
+        if self.tool.name == ASK_USER and not origin:
+            return THE_MODEL
+        return expressible(f"tool {self.tool.name}{f' of {origin[:MESSAGE]}' if origin else ''}")
+
+    async def _ask(self, request: InputRequested, emit: Emit) -> str | None:
         if self._asked is not None:
             raise ValueError("one question at a time")
         self._asked = asyncio.get_running_loop().create_future()
         try:
-            emit(request)
+            emit(msgspec.structs.replace(request, asked_by=self._name))
             return await self._asked
         finally:
             self._asked = None
 
     async def answer(self, text: str) -> None:
         """The line that the call asked for."""
+        self._answer(text)
+
+    def decline(self) -> None:
+        """There is no answer to what the call asked."""
+        self._answer(None)
+
+    def _answer(self, text: str | None) -> None:
         if self._asked is not None and not self._asked.done():
             self._asked.set_result(text)
 
@@ -164,7 +183,9 @@ class _Output:
         progress = Progress(done=_finite(done), total=whole, message=expressible(message[:MESSAGE]))
         self._say(partial(self._emit, ProgressReported(block_id=self.block_id, progress=progress)))
 
-    async def ask(self, question: str, choices: Sequence[str] = (), *, password: bool = False) -> str | None:
+    async def ask(
+        self, question: str, choices: Sequence[str] = (), *, several: bool = False, password: bool = False
+    ) -> str | None:
         if not (isinstance(question, str) and all(isinstance(choice, str) for choice in choices)):
             raise TypeError("a question and its choices are text")
         if not self._open:
@@ -175,6 +196,7 @@ class _Output:
             prompt=expressible(question[:MESSAGE]),
             password=password,
             choices=tuple(expressible(choice[:MESSAGE]) for choice in choices[:CHOICES]),
+            several=bool(several and choices),
         )
         return await self._ask(request, self._emit)
 

@@ -268,6 +268,8 @@ def _confirmation(block_id: str, keys: Message, source: str) -> Chunk:
 def _question(event: InputRequested) -> Chunk:
     """What running code asks the person for."""
     content = {"prompt": event.prompt, "password": event.password}
+    if event.asked_by:
+        content |= {"asked_by": event.asked_by, "choices": list(event.choices)}
     return {"role": "computer", "type": "confirmation", "block": event.block_id, "format": "input", "content": content}
 
 
