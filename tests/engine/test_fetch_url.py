@@ -43,7 +43,9 @@ class Quiet:
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
         raise AssertionError(message)
 
-    async def ask(self, question: str, choices: Sequence[str] = (), *, password: bool = False) -> str | None:
+    async def ask(
+        self, question: str, choices: Sequence[str] = (), *, several: bool = False, password: bool = False
+    ) -> str | None:
         raise AssertionError(question)
 
 
