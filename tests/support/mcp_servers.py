@@ -38,7 +38,9 @@ class Said:
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
         self.reports.append((done, total, message))
 
-    async def ask(self, question: str, choices: Sequence[str] = (), *, password: bool = False) -> str | None:
+    async def ask(
+        self, question: str, choices: Sequence[str] = (), *, several: bool = False, password: bool = False
+    ) -> str | None:
         assert not password
         self.questions.append((question, tuple(choices)))
         return self.answers.pop(0) if self.answers else None
