@@ -23,9 +23,7 @@ from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.registry import bindings
-from oi_tui.app.commands.typed import SlashLine, interpret
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
@@ -107,14 +105,19 @@ class OiTui(TypingOrder):
         self.chat._compositor = FrontCompositor()
         self.code_completer: Completer | None = None  # known when the screen is complete
         if prompt:
-            folder = workplace.folder if workplace is not None else Path()
-            named = find_mentions(prompt, folder)
-            if isinstance(interpret(prompt, folder), SlashLine):  # the folder may not be decided yet
-                self.chat.begin = lambda: self.chat.desk.area.fill(prompt)
-            elif named.missing:
-                self.chat.begin = lambda: self.chat.desk.begin_with(prompt, named.missing)
-            else:
-                self.chat.bridge.submit_first(Submit(text=prompt, files=named.files))
+            self._begin_with(prompt, workplace.folder if workplace is not None else Path())
+
+    def _begin_with(self, prompt: str, folder: Path) -> None:
+        from oi_tui.app.commands.mentions import find_mentions  # most sessions begin without
+        from oi_tui.app.commands.typed import SlashLine, interpret
+
+        named = find_mentions(prompt, folder)
+        if isinstance(interpret(prompt, folder), SlashLine):  # the folder may not be decided yet
+            self.chat.begin = lambda: self.chat.desk.area.fill(prompt)
+        elif named.missing:
+            self.chat.begin = lambda: self.chat.desk.begin_with(prompt, named.missing)
+        else:
+            self.chat.bridge.submit_first(Submit(text=prompt, files=named.files))
 
     def get_css_variables(self) -> dict[str, str]:
         """The colours of our theme; empty before it is set, because Textual's default theme is never shown."""
@@ -244,6 +247,7 @@ class OiTui(TypingOrder):
     def action_palette(self, command_id: str = "", at_once: bool = False) -> None:
         """Every command, or the choices of one; `at_once` does that one, if it needs no choice. An open question stays
         open, undecided."""
+        from oi_tui.app.commands.typed import SlashLine
         from oi_tui.app.screens.palette_screen import PaletteScreen, Picked  # seldom seen
 
         def run(picked: Picked | None) -> None:

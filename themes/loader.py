@@ -29,7 +29,7 @@ BUILT_IN = Path(__file__).parent
 _LARGEST = 20_000
 """Bytes of a theme file."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_NAME = r"[a-z0-9][a-z0-9_-]*"
 
 
 class ThemeError(ValueError):
@@ -38,7 +38,7 @@ class ThemeError(ValueError):
 
 def is_theme_name(name: str) -> bool:
     """Whether a theme may be called so."""
-    return _NAME.fullmatch(name) is not None and name != AUTO
+    return re.fullmatch(_NAME, name) is not None and name != AUTO
 
 
 def theme_names(folders: Iterable[Path] = (BUILT_IN,)) -> list[str]:

@@ -1,7 +1,6 @@
 """Where the person writes: many lines, a history, and pastes of any size."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from textual import on
@@ -86,20 +85,22 @@ class PromptArea(TextBox):
         *editing_keys("composer", without=_OTHERWISE),
     ]
 
-    @dataclass
     class Submitted(Message):
         """The user sent this, which may be nothing; pastes are in it in full. It may have to `wait` until the turn
         ends."""
 
-        text: str
-        wait: bool = False
+        def __init__(self, text: str, wait: bool = False) -> None:
+            super().__init__()
+            self.text = text
+            self.wait = wait
 
-    @dataclass
     class Withdrawn(Message):
         """The person takes back a prompt that waits: to change it, or to `drop` it."""
 
-        text: str
-        drop: bool
+        def __init__(self, text: str, drop: bool) -> None:
+            super().__init__()
+            self.text = text
+            self.drop = drop
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False)

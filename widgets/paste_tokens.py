@@ -11,8 +11,8 @@ PASTE_LINES = 20
 PASTE_BYTES = 2048
 """A paste of more becomes a token; the whole is sent."""
 
-_TOKEN = re.compile(r"\[paste #\d+: [\d,]+ lines?\]")
-_PICTURE = re.compile(r"\[picture #\d{1,4}: \d{1,6}×\d{1,6}\]")
+_TOKEN = r"\[paste #\d+: [\d,]+ lines?\]"
+_PICTURE = r"\[picture #\d{1,4}: \d{1,6}×\d{1,6}\]"
 
 
 class Paster(Protocol):
@@ -50,11 +50,11 @@ class PasteTokens:
 
     def expand(self, text: str) -> str:
         """The text with its pastes in place of their tokens."""
-        return _TOKEN.sub(lambda match: self._texts.get(match.group(), match.group()), text)
+        return re.sub(_TOKEN, lambda match: self._texts.get(match.group(), match.group()), text)
 
     def find(self, line: str) -> Iterator[tuple[int, int, str]]:
         """Where tokens begin and end in a line, and their texts."""
-        for match in _TOKEN.finditer(line):
+        for match in re.finditer(_TOKEN, line):
             if (text := self._texts.get(match.group())) is not None:
                 yield match.start(), match.end(), text
 
@@ -66,15 +66,15 @@ class PasteTokens:
 
     def bring_back(self, text: str, urls: Iterable[str]) -> None:
         """The pictures of a text that was sent once, in the order of their tokens."""
-        self._pictures.update(zip(_PICTURE.findall(text), urls, strict=False))
+        self._pictures.update(zip(re.findall(_PICTURE, text), urls, strict=False))
 
     def pictures_of(self, text: str) -> tuple[str, ...]:
         """The pictures whose tokens are in this text, in its order."""
-        return tuple(self._pictures[token] for token in _PICTURE.findall(text) if token in self._pictures)
+        return tuple(self._pictures[token] for token in re.findall(_PICTURE, text) if token in self._pictures)
 
     def lost_pictures(self, text: str) -> tuple[str, ...]:
         """The tokens in this text whose pictures are gone: it comes from another day."""
-        return tuple(token for token in _PICTURE.findall(text) if token not in self._pictures)
+        return tuple(token for token in re.findall(_PICTURE, text) if token not in self._pictures)
 
     def _is_taken(self, number: int) -> bool:
         return any(token.startswith(f"[picture #{number}:") for token in self._pictures)

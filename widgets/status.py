@@ -90,7 +90,7 @@ _MODES: dict[PermissionMode, str] = {
 _SEPARATOR = " · "
 _USUAL_SANDBOX = ("sandbox, no network", "sandbox")
 """The usual sandbox has a short name; a weaker one is shown in full."""
-_DATE = re.compile(r"[-@](20\d{6}|20\d\d-\d\d-\d\d)$")
+_DATE = r"[-@](20\d{6}|20\d\d-\d\d-\d\d)$"
 
 _NAME = 1
 """Rank of the model's name, the one part that can be cut."""
@@ -250,7 +250,7 @@ def _kernel_parts(status: Status) -> list[StatusPart]:
 def name_in_short(model: str) -> str:
     """A model's name as one says it: without the provider, a date, and what all of them end in."""
     name = model.rpartition("/")[2].removesuffix(":latest")
-    return _DATE.sub("", name) or model
+    return re.sub(_DATE, "", name) or model
 
 
 def spell_activity(activity: Activity, now: float, patience: float = 0.0) -> str:

@@ -1,7 +1,6 @@
 """An empty session: what it can do, and three prompts that fit the folder."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -43,11 +42,12 @@ class Welcome(Vertical):
     }
     """
 
-    @dataclass
     class ExampleChosen(Message):
         """This prompt would do."""
 
-        prompt: str
+        def __init__(self, prompt: str) -> None:
+            super().__init__()
+            self.prompt = prompt
 
     _folder: Path | None = None
     _prompts: list[str]

@@ -1,13 +1,12 @@
 """Files that a prompt mentions with `@`: the one reader of them, for the screen and for the command line."""
 
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-_MENTION = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
+_MENTION = r'(?<!\S)@(?:"([^"\n]+)"|(\S+))'
 
 REMOTE = "remote:"
 """What such a name begins with is a file of the server on which code runs: the engine looks for it."""
@@ -77,6 +76,8 @@ def _paths_of(line: str) -> list[str]:
     """Absolute paths, or names that are no file."""
     if line.startswith("/") and _is_file(Path(line)):
         return [line]  # with blanks, as it stands
+    import shlex  # only for what is pasted
+
     try:
         words = shlex.split(line)
     except ValueError:
@@ -101,7 +102,7 @@ def _is_file(path: Path) -> bool:
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:
     """Names, and whether they are in quotes."""
-    for quoted, plain in _MENTION.findall(text):
+    for quoted, plain in re.findall(_MENTION, text):
         yield quoted or plain, bool(quoted)
 
 

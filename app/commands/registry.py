@@ -30,8 +30,8 @@ from oi_tui.app.engine.core.verbs import (
 )
 from oi_tui.themes.loader import AUTO, theme_names
 
-_MONEY = re.compile(r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})")
-_TOKENS = re.compile(r"(\d{1,12}) ?(k)? ?tokens?")
+_MONEY = r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})"
+_TOKENS = r"(\d{1,12}) ?(k)? ?tokens?"
 
 
 class WrongArgument(Exception):
@@ -160,7 +160,7 @@ def _set_budget(argument: str) -> AnyVerb:
         return SetBudget()
     if argument == "off":
         return SetBudget(max_cost=0.0, max_tokens=0)
-    money, tokens = _MONEY.fullmatch(argument), _TOKENS.fullmatch(argument)
+    money, tokens = re.fullmatch(_MONEY, argument), re.fullmatch(_TOKENS, argument)
     if money and float(money[1]):
         return SetBudget(max_cost=float(money[1]))
     if tokens and int(tokens[1]):

@@ -31,7 +31,7 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.status import OPENING, STARTING, THINKING, Activity, Status
 
-_ELSEWHERE = re.compile(r"(kernel )?\S+ on (?P<host>\S+)|kernel \S+, started by .+")
+_ELSEWHERE = r"(kernel )?\S+ on (?P<host>\S+)|kernel \S+, started by .+"
 """A kernel on a server, or one of a provisioner; the folder of an environment may be called anything."""
 
 RUNNING = "running"
@@ -164,7 +164,7 @@ class KernelBoard:
 def kernel_label(language: str, place: str, *, told: bool = False) -> str:
     """A kernel on a narrow line: "python in .venv" for one in "Python 3.12.4 in /home/me/project/.venv", and of one on
     another machine that the sandbox of this line is not around it, unless the line has `told` that."""
-    if found := _ELSEWHERE.fullmatch(place):
+    if found := re.fullmatch(_ELSEWHERE, place):
         where = f"{language} on {found['host']}" if found["host"] else language
         return where if told else f"{where}, no sandbox"
     environment = place.partition(" in ")[2].rpartition("/")[2]

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 from textual.screen import Screen
 
-from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.registry import APPROVAL_HELP
-from oi_tui.app.commands.typed import SlashLine, interpret, needs_body
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import TOUR
@@ -157,6 +155,8 @@ class PromptDesk:
     async def take(self, text: str, *, wait: bool = False) -> bool:
         """Do what the text asks for; whether the session will show what comes of it. A prompt reaches the model at its
         next step, or after the turn if it shall `wait`."""
+        from oi_tui.app.commands.typed import SlashLine, interpret, needs_body  # nothing is written at the first frame
+
         area = self.area
         if text.strip() in GOODBYES:
             self._offer_to_quit()
@@ -252,6 +252,8 @@ class PromptDesk:
 
     def _may_send(self, text: str) -> bool:
         """Whether all files are there, or the person knows that they are not."""
+        from oi_tui.app.commands.mentions import find_mentions  # as above
+
         missing, lost = find_mentions(text, self.folder).missing, self.area.tokens.lost_pictures(text)
         if not (missing or lost) or self.insists(text):
             self._insisted = ""

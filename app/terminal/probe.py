@@ -63,7 +63,7 @@ _PROTOCOLS: Mapping[str, Protocol] = {
 }
 _PARTS: Mapping[str, CellParts] = {"sextant": SEXTANTS, "quadrant": QUADRANTS, "half": HALVES}
 
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = r"(\d+)\.(\d+)"
 
 
 class Window(NamedTuple):
@@ -123,8 +123,11 @@ class Answers:
             return re.sub(_REPORT, self._report, text) if "\x1b[?997" in text else text
         text = self._held + text
         self._held = ""
-        text = re.sub(_REPORT, self._report, re.sub(_ANSWER, self._take, text))
-        if not self.complete and (begun := re.search(_BEGUN, text)):
+        if "\x1b" in text:
+            text = re.sub(_ANSWER, self._take, text)
+        if "\x1b[?997" in text:
+            text = re.sub(_REPORT, self._report, text)
+        if not self.complete and "\x1b" in text and (begun := re.search(_BEGUN, text)):
             text, self._held = text[: begun.start()], begun[0]
         return text
 
@@ -208,7 +211,7 @@ def _draws_sextants(name: str, environ: Mapping[str, str]) -> bool:
 
 
 def _has_placeholders(name: str) -> bool:
-    found = _VERSION.search(name)
+    found = re.search(_VERSION, name)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
     return any(name.lower().startswith(terminal) and version >= since for terminal, since in _WITH_PLACEHOLDERS)
 

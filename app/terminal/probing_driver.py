@@ -1,7 +1,6 @@
 """Textual's driver, and the terminal's answers picked out of the keys."""
 
 import os
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from textual.app import App
@@ -23,11 +22,12 @@ class Picks(Protocol):
         ...
 
 
-@dataclass
 class TerminalKnown(Message):
     """The terminal answered what it can show, or became dark or light."""
 
-    known: TerminalFacts
+    def __init__(self, known: TerminalFacts) -> None:
+        super().__init__()
+        self.known = known
 
 
 class ProbingDriver(GuardedDriver):

@@ -28,6 +28,8 @@ def expressible(text: str) -> str:
 
 def decode_toml(text: str) -> dict[str, Any]:
     """The values of a text in TOML; ValueError if it is none, or nested too deeply to be one."""
+    if not text:
+        return {}  # as of an administrator's file that is not there: nothing to read, at every start
     import tomllib  # with the patterns above: the first frame does without
 
     depth = 0

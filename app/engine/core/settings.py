@@ -31,7 +31,7 @@ HEADERS_SET_BY_US = frozenset({
     *("upgrade", "te", "trailer", "anthropic-version"),
 })  # fmt: skip
 
-_HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
+_HEADER_NAME = r"[A-Za-z0-9-]+"
 
 
 CodeForm = Literal["auto", "on", "off", "helpers"]
@@ -61,7 +61,7 @@ class ModelExtra(SettingsSection, frozen=True, kw_only=True):
         for name, value in self.headers.items():
             if name.lower() in HEADERS_SET_BY_US:
                 raise ValueError(f"headers.{name} cannot be set: oi-tui sets it")
-            if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
+            if not re.fullmatch(_HEADER_NAME, name) or not (value.isascii() and value.isprintable()):
                 raise ValueError("headers: a name or value has characters in it that no header has")
 
 

@@ -15,7 +15,7 @@ from oi_tui.app.engine.text.lookalikes import LOOKALIKES
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
-_COLOURS = re.compile(r"(\x1b\[[0-9;:]*m)")
+_COLOURS = r"(\x1b\[[0-9;:]*m)"
 
 SPELLED_OUT = re.compile(r"<U\+[0-9A-F]{4,6}>")
 """What a hidden character looks like once made visible."""
@@ -30,10 +30,10 @@ _ESCAPE_SEQUENCE = (
 )
 """No sequence reaches over the end of a line, so that an open one cannot swallow what follows."""
 
-_UNFINISHED_SEQUENCE = re.compile(r"(?:\x9b|\x1b\[)[0-?]{0,256}[ -/]{0,8}\Z|\x1b[ -/]{0,8}\Z")
+_UNFINISHED_SEQUENCE = r"(?:\x9b|\x1b\[)[0-?]{0,256}[ -/]{0,8}\Z|\x1b[ -/]{0,8}\Z"
 _LONGEST_UNFINISHED = 2 + 256 + 8
-_UNFINISHED_STRING = re.compile(rf"(?:[\x90\x98\x9d-\x9f]|\x1b[\]PX^_])[^{_STRING_END}]*\Z")
-_AFTER_STRING = re.compile(r"[\x07\x18\x1a\x9c]|(?=[\n\x1b])")
+_UNFINISHED_STRING = rf"(?:[\x90\x98\x9d-\x9f]|\x1b[\]PX^_])[^{_STRING_END}]*\Z"
+_AFTER_STRING = r"[\x07\x18\x1a\x9c]|(?=[\n\x1b])"
 
 _FAMILIAR = frozenset(
     map(
@@ -85,15 +85,15 @@ _STRAY = (
 MOST_MARKS = 30
 """Marks upon one letter (as many as Unicode's stream-safe form has): no cell of a screen may hold a megabyte."""
 
-_JOINED = re.compile("[\u1161-\u11ff\ud7b0-\ud7fb\U0001f3fb-\U0001f3ff]")
+_JOINED = "[\u1161-\u11ff\ud7b0-\ud7fb\U0001f3fb-\U0001f3ff]"
 """Vowels and ends of Korean syllables, and colours of skin: in the place of what is before them, like a mark."""
 
 _LOOKALIKE = f"[{LOOKALIKES}]"
 
-_WORD = re.compile(r"(?<!\\)\w+")
+_WORD = r"(?<!\\)\w+"
 """The letter after a backslash belongs to an escape, not to the word."""
 
-_BLANKS = re.compile(r"(?<![ \t])[ \t]{80,}+(?=\S)")
+_BLANKS = r"(?<![ \t])[ \t]{80,}+(?=\S)"
 
 CharacterKind = Literal["plain", "blank", "hidden", "broken"]
 """How a character shows: as it is, as an empty place, not at all, or as who knows what."""
@@ -128,7 +128,7 @@ def safe_text(text: str) -> str:
 
 def coloured_text(text: str) -> str:
     """The text made safe, but for its colours: for a terminal or a pager that is given lines."""
-    parts = _COLOURS.split(text)
+    parts = _pattern(_COLOURS).split(text)
     parts[::2] = map(safe_text, parts[::2])
     return "".join(parts)
 
@@ -167,7 +167,7 @@ class SafeStream:
         """Stops before what may be the beginning of one."""
         self._held, start, parts = "", 0, []
         if self._in_string:
-            ended = _AFTER_STRING.search(text)
+            ended = _pattern(_AFTER_STRING).search(text)
             if ended is None:
                 return ""
             self._in_string, start = False, ended.end()
@@ -175,12 +175,12 @@ class SafeStream:
             return text[start:]
         tail = max(0, len(text) - _LONGEST_UNFINISHED)
         for found in _pattern(_ESCAPE_SEQUENCE).finditer(text, start):
-            if found.start() >= tail and _UNFINISHED_SEQUENCE.match(text, found.start()):
+            if found.start() >= tail and _pattern(_UNFINISHED_SEQUENCE).match(text, found.start()):
                 break
             parts.append(text[start : found.start()])
             start = found.end()
-            self._in_string = start == len(text) and _UNFINISHED_STRING.match(text, found.start()) is not None
-        unfinished = _UNFINISHED_SEQUENCE.search(text, max(start, tail))
+            self._in_string = start == len(text) and _pattern(_UNFINISHED_STRING).match(text, found.start()) is not None
+        unfinished = _pattern(_UNFINISHED_SEQUENCE).search(text, max(start, tail))
         end = len(text) if unfinished is None else unfinished.start()
         self._held = text[end:]
         return "".join((*parts, text[start:end]))
@@ -244,15 +244,17 @@ def visible_text(text: str, *, emoji: bool = False) -> Visible:
         shown = _pile().sub(lambda pile: _limit_marks(pile.group(), spelled=True), before)
         hidden += len(SPELLED_OUT.findall(shown)) - len(SPELLED_OUT.findall(before))
     if _pattern(_LOOKALIKE).search(shown):
-        hidden += sum(len(_pattern(_LOOKALIKE).findall(word)) for word in _WORD.findall(shown) if _reads_as_latin(word))
-        shown = _WORD.sub(_spell_if_deceiving, shown)
+        hidden += sum(
+            len(_pattern(_LOOKALIKE).findall(word)) for word in _pattern(_WORD).findall(shown) if _reads_as_latin(word)
+        )
+        shown = _pattern(_WORD).sub(_spell_if_deceiving, shown)
     return Visible(shown, hidden)
 
 
 def collapse_blanks(text: str) -> str:
     """`text` with each long run of blanks within a line as `⟨4,000 blanks⟩`, for display: anything after such a run
     would be off the screen."""
-    return _BLANKS.sub(lambda run: f" ⟨{len(run.group()):,} blanks⟩ ", text)
+    return _pattern(_BLANKS).sub(lambda run: f" ⟨{len(run.group()):,} blanks⟩ ", text)
 
 
 def editable_text(source: str) -> Editable:
@@ -331,6 +333,7 @@ def _limit_marks(pile: str, spelled: bool) -> str:
     What a joiner joins is a mark as well, so that a joiner counts for two.
     """
     kept: list[str] = []
+    joined = _pattern(_JOINED)
     marks = 0
     for character in pile:
         cost = 0
@@ -338,7 +341,9 @@ def _limit_marks(pile: str, spelled: bool) -> str:
             pass
         elif character == _JOINER:
             cost = 2
-        elif character == _EMOJI_STYLE or unicodedata.category(character)[0] == "M" or _JOINED.match(character):
+        elif (
+            character == _EMOJI_STYLE or unicodedata.category(character)[0] == "M" or _pattern(_JOINED).match(character)
+        ):
             cost = 1
         else:
             marks = 0
