@@ -10,14 +10,12 @@ import pytest
 from support.plugin_packages import enable, install, plugin_home
 
 PROGRAM = """
-import os, sys
+import os, re, sys
 from pathlib import Path
 import oi_tui.app.start
 from oi_tui.app.flags import plain_flags
-from oi_tui.app.opening import open_app
-from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.opening import require_kernel
 from oi_tui.app.engine.text import safe
-from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app import tui
 
 
@@ -25,11 +23,16 @@ class FirstFrame(tui.OiTui):
     CSS_PATH = Path(tui.__file__).with_name("screens") / "chat.tcss"  # beside it, not beside this program
 
     def _display(self, screen, renderable):
+        ours = {name.removeprefix("oi_tui."): module for name, module in sys.modules.items() if "oi_tui." in name}
+        values = [(f"{name}.{word}", value) for name, module in ours.items() for word, value in vars(module).items()]
+        made = [(name, value) for name, value in values if getattr(value, "__module__", "").startswith("oi_tui.")]
         lines = [
-            " ".join(sorted(name.removeprefix("oi_tui.") for name in sys.modules if name.startswith("oi_tui."))),
+            " ".join(sorted(ours)),
             " ".join(sorted(type(widget).__name__ for widget in screen.walk_children())),
             str(safe._pattern.cache_info().currsize),
-            " ".join(sorted({"hashlib", "importlib.abc", "tomllib"} & sys.modules.keys())),
+            " ".join(sorted(name for name, value in values if isinstance(value, re.Pattern))),
+            " ".join(sorted(name for name, value in made if hasattr(value, "__dataclass_fields__"))),
+            " ".join(sorted({"hashlib", "importlib.abc", "shlex", "tomllib"} & sys.modules.keys())),
         ]
         os.write(1, "\\n".join(lines).encode())
         os._exit(0)
@@ -39,12 +42,14 @@ async def connect():
     raise AssertionError("no engine before the first frame")
 
 
-FirstFrame(connect, Settings()).run(headless=True, size=(120, 40))
+flags = plain_flags(["--cwd", "/"])
+require_kernel(flags.kernel or "", flags.python or "", Path("/"))
+place = flags.workplace()
+FirstFrame(connect, place.settings, workplace=place).run(headless=True, size=(120, 40))
 """
 
 MODULES = """
-    app app.commands app.commands.mentions app.commands.registry app.commands.theme_folders
-    app.commands.typed app.engine app.engine.core
+    app app.commands app.commands.registry app.commands.theme_folders app.engine app.engine.core
     app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
     app.engine.core.context_use app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice
     app.engine.core.kernel_looks app.engine.core.widget_controls
@@ -71,6 +76,13 @@ MODULES = """
 """
 """Those of ours that there are when the first frame is painted. Before a name is added: can it be imported when it is
 used first, or come with `chat_parts`?"""
+
+PATTERNS = """
+    app.engine.text.safe.SPELLED_OUT app.engine.text.safe._INTRODUCER
+    app.terminal.guarded_driver._ALT_ENTER app.terminal.guarded_driver._BEGINNING
+    app.terminal.guarded_driver._OTHER_KEY
+"""
+"""Those compiled at the import: each is for every key or every text."""
 
 WIDGETS = "Bottom Composer Horizontal Horizontal PromptArea StatusBar ToastRack Tooltip Welcome Words Words Words"
 """What it consists of; the rest is mounted later, or when it is wanted."""
@@ -102,8 +114,10 @@ def look_at_the_first_frame(tmp_path: Path, clean_env: dict[str, str]) -> None:
     command = [sys.executable, str(program)]
     finished = subprocess.run(command, env=clean_env, capture_output=True, text=True, timeout=60, cwd="/")
     assert finished.returncode == 0, finished.stderr
-    modules, widgets, patterns, libraries = finished.stdout.split("\n")
+    modules, widgets, used, patterns, dataclasses, libraries = finished.stdout.split("\n")
     assert set(modules.split()) - set(MODULES.split()) == set()
     assert widgets == WIDGETS
-    assert patterns == "0"
+    assert used == "0"
+    assert set(patterns.split()) - set(PATTERNS.split()) == set(), "let `re` compile it when it is used first"
+    assert dataclasses == "", "a struct of msgspec is made in a tenth of the time"
     assert libraries == "", "each takes more than a millisecond, with what it brings"

@@ -341,9 +341,7 @@ def _limit_marks(pile: str, spelled: bool) -> str:
             pass
         elif character == _JOINER:
             cost = 2
-        elif (
-            character == _EMOJI_STYLE or unicodedata.category(character)[0] == "M" or _pattern(_JOINED).match(character)
-        ):
+        elif character == _EMOJI_STYLE or unicodedata.category(character)[0] == "M" or joined.match(character):
             cost = 1
         else:
             marks = 0
