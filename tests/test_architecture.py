@@ -95,7 +95,7 @@ for (nor hold) the engine's."""
 AFTER_THE_FIRST_FRAME = {
     "app/tui.py": {
         *(f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "key_help", "palette_screen")),
-        "oi_tui.app.screens.settings_desk",
+        *("oi_tui.app.screens.settings_desk", "oi_tui.app.commands.mentions", "oi_tui.app.commands.typed"),
     },
     "app/screens/chat.py": {
         *(f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")),
@@ -103,7 +103,7 @@ AFTER_THE_FIRST_FRAME = {
     },
     "app/screens/prompt_desk.py": {
         *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "command_desk", "confirm", "external_editor")),
-        "oi_tui.widgets.keyrow",
+        *("oi_tui.widgets.keyrow", "oi_tui.app.commands.mentions", "oi_tui.app.commands.typed"),
     },
     "app/screens/pasting.py": {"oi_tui.widgets.keyrow"},
     "app/screens/stop_keys.py": {"oi_tui.widgets.keyrow"},
