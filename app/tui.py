@@ -247,7 +247,7 @@ class OiTui(TypingOrder):
     def action_palette(self, command_id: str = "", at_once: bool = False) -> None:
         """Every command, or the choices of one; `at_once` does that one, if it needs no choice. An open question stays
         open, undecided."""
-        from oi_tui.app.commands.typed import SlashLine
+        from oi_tui.app.commands.typed import SlashLine  # not for the first frame
         from oi_tui.app.screens.palette_screen import PaletteScreen, Picked  # seldom seen
 
         def run(picked: Picked | None) -> None:
