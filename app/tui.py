@@ -26,7 +26,6 @@ from textual.widgets import Input, TextArea
 from oi_tui.app.commands.registry import bindings
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.files.paths import log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
@@ -105,19 +104,8 @@ class OiTui(TypingOrder):
         self.chat._compositor = FrontCompositor()
         self.code_completer: Completer | None = None  # known when the screen is complete
         if prompt:
-            self._begin_with(prompt, workplace.folder if workplace is not None else Path())
-
-    def _begin_with(self, prompt: str, folder: Path) -> None:
-        from oi_tui.app.commands.mentions import find_mentions  # most sessions begin without
-        from oi_tui.app.commands.typed import SlashLine, interpret
-
-        named = find_mentions(prompt, folder)
-        if isinstance(interpret(prompt, folder), SlashLine):  # the folder may not be decided yet
-            self.chat.begin = lambda: self.chat.desk.area.fill(prompt)
-        elif named.missing:
-            self.chat.begin = lambda: self.chat.desk.begin_with(prompt, named.missing)
-        else:
-            self.chat.bridge.submit_first(Submit(text=prompt, files=named.files))
+            folder = workplace.folder if workplace is not None else Path()  # it may not be decided yet
+            self.chat.begin = lambda: self.chat.desk.begin_with(prompt, folder)
 
     def get_css_variables(self) -> dict[str, str]:
         """The colours of our theme; empty before it is set, because Textual's default theme is never shown."""

@@ -206,10 +206,20 @@ class PromptDesk:
         self._insisted = text
         self.tell(words, failed=True, seconds=0)
 
-    def begin_with(self, text: str, missing: Sequence[str]) -> None:
-        """A prompt of the command line that mentions files which are missing: it waits for the person."""
-        self.area.fill(text)
-        self._refuse(text, missing)
+    def begin_with(self, text: str, folder: Path) -> None:
+        """The prompt of the command line, about this folder. A command waits for the person, and so does one that
+        mentions files which are missing."""
+        from oi_tui.app.commands.mentions import find_mentions  # most sessions begin without
+        from oi_tui.app.commands.typed import SlashLine, interpret
+
+        named = find_mentions(text, folder)
+        if isinstance(interpret(text, folder), SlashLine):
+            self.area.fill(text)
+        elif named.missing:
+            self.area.fill(text)
+            self._refuse(text, named.missing)
+        else:
+            self._bridge.submit_first(Submit(text=text, files=named.files))
 
     def offer_tour(self, model: str) -> None:
         """Where the tour has just become the model of an empty session, the prompt that begins it waits for Enter."""
