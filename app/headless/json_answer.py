@@ -2,11 +2,9 @@
 
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from oi_tui.app.engine.core.blocks import Block, ProseBlock
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.environments.discovery import choose_environment
@@ -22,11 +20,6 @@ def as_line(value: Any) -> str:
     """A value as one line of JSON, in which nothing is obeyed by a terminal."""
     text = json.dumps(value, ensure_ascii=False)
     return text if safe_text(text) == text else json.dumps(value)
-
-
-def last_prose(blocks: Sequence[Block], step: int) -> str:
-    """What the model said in its last answer alone: those before it did not fit."""
-    return "\n".join(block.text for block in blocks if isinstance(block, ProseBlock) and block.step == step)
 
 
 def last_attempt(text: str) -> str:

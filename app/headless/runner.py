@@ -10,7 +10,6 @@ import signal
 from contextlib import aclosing
 from typing import Protocol, TextIO
 
-from oi_tui.app.engine.core.blocks import Action, ProseBlock, UserBlock
 from oi_tui.app.engine.core.endings import Ending
 from oi_tui.app.engine.core.errors import LocalModelError
 from oi_tui.app.engine.core.events import (
@@ -50,11 +49,12 @@ from oi_tui.app.engine.core.verbs import (
 )
 from oi_tui.app.engine.formats.lmc import LmcWriter
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
+from oi_tui.app.engine.text.final_prose import final_prose, last_prose
 from oi_tui.app.engine.text.input_answers import asker_words, choice_hint, choice_lines, input_answer
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineClient, EngineLost
-from oi_tui.app.headless.json_answer import as_line, last_attempt, last_prose
+from oi_tui.app.headless.json_answer import as_line, last_attempt
 from oi_tui.app.headless.model_words import is_ready, no_model
 from oi_tui.app.headless.text_log import TextLog, code_in_full
 
@@ -295,16 +295,8 @@ class Headless:
         return self._writer is not None or (self._out.isatty() and self._err.isatty())
 
     def final_answer(self) -> str:
-        """The prose of the last step, and of those before it that held nothing else (see `loop.complete`)."""
-        blocks = self._transcript.blocks
-        others = [number for number, block in enumerate(blocks) if isinstance(block, Action | UserBlock)]
-        last = others[-1] if others else -1
-        prose = [
-            block.text
-            for number, block in enumerate(blocks)
-            if isinstance(block, ProseBlock) and (number > last or block.step == self._transcript.step)
-        ]
-        return safe_text("\n\n".join(text.strip() for text in prose))
+        """What a person reads of it."""
+        return final_prose(self._transcript.blocks, self._transcript.step)
 
     # -- the model -------------------------------------------------------------------------------------
 

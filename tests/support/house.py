@@ -128,9 +128,14 @@ def public_definitions() -> dict[str, list[str]]:
     found = defaultdict(list)
     for path in sources():
         for node in tree_of(path).body:
-            if isinstance(node, ast.ClassDef | Function) and not node.name.startswith("_"):
+            if isinstance(node, ast.ClassDef | Function) and not (node.name.startswith("_") or is_overload(node)):
                 found[node.name].append(name_of(path))
     return dict(found)
+
+
+def is_overload(node: ast.ClassDef | Function) -> bool:
+    """Whether this only says another type of a function that follows."""
+    return any(isinstance(one, ast.Name) and one.id == "overload" for one in node.decorator_list)
 
 
 def is_participle(name: str) -> bool:

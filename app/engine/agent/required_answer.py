@@ -48,6 +48,10 @@ class RequiredAnswer:
         """From the next turn on, answers must fit this schema, "" for none. SettingsError if it is none."""
         self._schema = AnswerSchema.from_text(schema) if schema else None
 
+    def require(self, schema: AnswerSchema | None) -> None:
+        """The same, of a schema that was read."""
+        self._schema = schema
+
     def begin_turn(self) -> None:
         """The model may be asked again as often as ever."""
         self._objections, self._demanded = 0, False

@@ -1,7 +1,7 @@
 """What an answer must fit: a JSON schema, checked before anybody is asked, and what an answer comes to under it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -43,8 +43,12 @@ class ReadAnswer(NamedTuple):
 class AnswerSchema:
     """A schema that was checked; SettingsError if it is none."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        """The schema as the person wrote it, or as a library made it."""
+    def __init__(
+        self, schema: Mapping[str, Any], *, further: Callable[[Any], Sequence[str]] = lambda value: ()
+    ) -> None:
+        """The schema as the person wrote it, or as a library made it; `further` says what else is wrong with a value
+        that fits it."""
+        self._further = further
         try:
             text = json.dumps(schema)
         except (TypeError, ValueError, RecursionError) as error:
@@ -122,7 +126,7 @@ class AnswerSchema:
             raise SettingsError(f"The schema cannot be used: {error}.", hint=_HINT) from error
         told = [_problem(error) for error in found[:PROBLEMS]]
         more = len(found) - len(told)
-        return (*told, *([f"and {more} more"] if more else []))
+        return (*told, *([f"and {more} more"] if more else [])) if told else tuple(self._further(value))
 
     def read(self, text: str) -> ReadAnswer:
         """The value of an answer: as it is where it fits, else with its fields normalised."""

@@ -1,0 +1,104 @@
+"""The questions of a session, put to functions of the program."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar, cast
+
+from oi_tui.app.api.results import ApprovalRequest
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import Block, CallBlock, CodeBlock
+from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.core.verbs import Decide
+
+Approve = Callable[[ApprovalRequest], bool | str | Awaitable[bool | str]]
+"""True runs it; a text refuses it, and the model reads why; False refuses it and ends the run. A coroutine, or a plain
+function, which is called in a thread and may wait for a person."""
+
+AnswerInput = Callable[[str], str | Awaitable[str]]
+"""Is given the question of running code, and returns the line that it gets."""
+
+ArgumentT = TypeVar("ArgumentT")
+AnswerT = TypeVar("AnswerT")
+
+
+class Callbacks:
+    """Of one session. What one raises ends the run, and is kept for the program."""
+
+    def __init__(self, approve: Approve | None, answer_input: AnswerInput | None) -> None:
+        self._approve, self._answer_input = approve, answer_input
+        self.failure: BaseException | None = None
+        """What a function of the program raised in this run."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def ask(self, session: Session, event: DecisionRequested | InputRequested) -> None:
+        """Put the question; the session gets the answer."""
+        match event:
+            case DecisionRequested():
+                self._begin(self._decide(session, event))
+            case InputRequested(call=None):
+                self._begin(self._answer(session, event))
+            case _:
+                pass
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _decide(self, session: Session, event: DecisionRequested) -> None:
+        assert self._approve is not None, "a session without it does not ask"
+        request = ApprovalRequest(
+            runs_in=runner_name(session.transcript.block(event.block_id)),
+            source=event.source,
+            is_call=bool(event.tool),
+            labels=event.labels,
+            why=event.why,
+        )
+        try:
+            answer = await _call(self._approve, request)
+        except Exception as error:
+            # Boundary: the program's own function. Nothing runs, the run ends, and the program gets its error.
+            self.failure = error
+            session.interrupt(turn=True)
+            return
+        if answer is True:
+            session.decide(Decide(request_id=event.request_id, verdict="run", source=event.source))
+        else:
+            why = answer if isinstance(answer, str) else ""
+            session.decide(Decide(request_id=event.request_id, verdict="skip", reason=why))
+
+    async def _answer(self, session: Session, event: InputRequested) -> None:
+        if self._answer_input is None:
+            session.interrupt()
+            return
+        try:
+            line = await _call(self._answer_input, event.prompt)
+        except Exception as error:
+            # Boundary: as above.
+            self.failure = error
+            session.interrupt(turn=True)
+            return
+        await session.answer(event.request_id, line)
+
+
+def runner_name(block: Block) -> str:
+    """The language of code, the name of the tool of a call."""
+    match block:
+        case CodeBlock():
+            return block.language
+        case CallBlock():
+            return block.tool
+        case _:
+            return ""
+
+
+async def _call(callback: Callable[[ArgumentT], AnswerT | Awaitable[AnswerT]], argument: ArgumentT) -> AnswerT:
+    """What a function of the program says."""
+    if inspect.iscoroutinefunction(callback):
+        found: AnswerT = await callback(argument)
+        return found
+    answer = await asyncio.to_thread(callback, argument)
+    if inspect.isawaitable(answer):
+        return await cast(Awaitable[AnswerT], answer)
+    return answer

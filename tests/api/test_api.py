@@ -1,0 +1,309 @@
+"""Sessions of programs: `oi_tui.app.api`, with real kernels, a scripted model, and nothing of the person's settings."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, assert_type
+
+import msgspec
+import psutil
+import pytest
+from pydantic import BaseModel, field_validator
+
+from oi_tui.app.api import (
+    ApprovalRequest,
+    Capabilities,
+    ProgramSession,
+    RunLimits,
+    RunStopped,
+    StepAnswered,
+    StepAsked,
+    StepDecided,
+    StepRan,
+    Tool,
+    ToolOutput,
+    dependencies,
+    open_session,
+)
+from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, TextDelta
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.log.store import Store
+from oi_tui.app.engine.testing import FakeModel
+
+CODE = "I'll add.\n\n```python\na = 40\nprint(a + 2)\n```\n"
+
+
+class Total(msgspec.Struct):
+    sum: int
+    of: list[str] = []
+
+
+@dataclass
+class Books:
+    """What tools of these tests are handed."""
+
+    titles: tuple[str, ...]
+
+
+async def count(arguments: dict[str, Any], output: ToolOutput) -> str:
+    return str(len(dependencies(Books).titles))
+
+
+COUNT = Tool(
+    name="count",
+    description="How many books there are.",
+    schema={"type": "object", "properties": {}},
+    run=count,
+    capabilities=Capabilities(writes=False, destroys=False, network=False),
+)
+
+
+def kernels_alive() -> set[int]:
+    return {
+        child.pid for child in psutil.Process().children(recursive=True) if "ipykernel" in " ".join(child.cmdline())
+    }
+
+
+@pytest.mark.kernel
+def test_J1_a_run_from_sync_code_has_text_messages_usage_and_steps_and_leaves_no_kernel(tmp_path: Path) -> None:
+    before = kernels_alive()
+    with open_session(
+        model=FakeModel(CODE, "It is 42.", "Still 42."), cwd=tmp_path, sandbox="danger-full-access", approval="auto"
+    ) as session:
+        assert_type(session, ProgramSession[str])
+        result = session.run_sync("add")
+        assert result.output == "It is 42."
+        assert [message.role for message in result.messages] == ["user", "assistant", "user", "assistant"]
+        assert result.usage.input_tokens == 200
+        asked, decided, ran, again, answered = result.steps
+        assert (asked, again, answered) == (StepAsked(1), StepAsked(2), StepAnswered("It is 42."))
+        assert isinstance(decided, StepDecided)
+        assert decided.verdict == "run"
+        assert isinstance(ran, StepRan)
+        assert (ran.runs_in, ran.status, ran.output) == ("python", "ok", "42")
+        assert session.run_sync("again").output == "Still 42."
+        assert kernels_alive() != before
+    assert kernels_alive() == before
+    with pytest.raises(RuntimeError, match="closed"):
+        session.run_sync("more")
+
+
+@pytest.mark.kernel
+async def test_J2_it_works_in_a_running_loop_with_and_without_await(tmp_path: Path) -> None:
+    """As in a notebook, whose loop runs while a cell does."""
+    model = FakeModel(CODE, "It is 42.")
+    async with open_session(model=model, cwd=tmp_path, sandbox="danger-full-access", approval="auto") as session:
+        assert (await session.run("add")).output == "It is 42."
+        with pytest.raises(RuntimeError, match="await"):
+            session.run_sync("add")
+    with open_session(model=FakeModel("Hello."), cwd=tmp_path) as beside:
+        assert beside.run_sync("hi").output == "Hello."
+        assert (await beside.run("hi")).output == "Hello."
+    assert not [thread for thread in threading.enumerate() if thread.name == "oi-tui session"]
+
+
+async def test_J3_what_would_be_asked_about_is_refused_without_a_callback(tmp_path: Path) -> None:
+    async with open_session(model=FakeModel(CODE, "no"), cwd=tmp_path, sandbox="danger-full-access") as session:
+        with pytest.raises(RunStopped) as stopped:
+            await session.run("add")
+    assert stopped.value.reason == "refused"
+    assert not [step for step in stopped.value.steps if isinstance(step, StepRan)]
+
+
+@pytest.mark.kernel
+async def test_J3_a_callback_decides_on_exactly_what_runs_and_its_error_reaches_the_program(tmp_path: Path) -> None:
+    asked: list[ApprovalRequest] = []
+
+    async def decide(request: ApprovalRequest) -> bool | str:
+        asked.append(request)
+        return "Use another number." if "40" in request.source else True
+
+    model = FakeModel(CODE, CODE.replace("40", "41"), "It is 43.")
+    async with open_session(model=model, cwd=tmp_path, sandbox="danger-full-access", approve=decide) as session:
+        assert (await session.run("add")).output == "It is 43."
+    assert [request.source for request in asked] == ["a = 40\nprint(a + 2)", "a = 41\nprint(a + 2)"]
+    assert "Use another number." in str(model.requests[1].messages)
+
+    def fail(request: ApprovalRequest) -> bool:
+        raise LookupError("the program's own")
+
+    async with open_session(model=FakeModel(CODE), cwd=tmp_path, sandbox="danger-full-access", approve=fail) as session:
+        with pytest.raises(LookupError):
+            await session.run("add")
+
+
+def test_J4_answers_are_values_of_the_type_and_types_are_known_to_the_checker(tmp_path: Path) -> None:
+    with open_session(model=FakeModel('{"sum": "1.2k", "of": "a"}'), output_type=Total, cwd=tmp_path) as session:
+        assert_type(session, ProgramSession[Total])
+        result = session.run_sync("add")
+        assert_type(result.output, Total)
+        assert result.output == Total(sum=1200, of=["a"])
+    schema: Mapping[str, Any] = {"type": "array", "items": {"type": "integer"}}
+    with open_session(model=FakeModel("[1, 2]"), output_type=schema, cwd=tmp_path) as listing:
+        assert listing.run_sync("list").output == [1, 2]
+
+
+def test_J4_validators_of_a_model_send_the_answer_back_and_the_tries_are_bounded(tmp_path: Path) -> None:
+    class Even(BaseModel):
+        number: int
+
+        @field_validator("number")
+        @classmethod
+        def even(cls, number: int) -> int:
+            if number % 2:
+                raise ValueError("it is odd")
+            return number
+
+    model = FakeModel('{"number": 3}', '{"number": 4}')
+    with open_session(model=model, output_type=Even, cwd=tmp_path) as session:
+        assert session.run_sync("a number").output == Even(number=4)
+    assert "it is odd" in model.requests[1].messages[-1].text
+    limits = RunLimits(answer_tries=1)
+    with (
+        open_session(model=FakeModel('{"number": 3}'), output_type=Even, cwd=tmp_path, limits=limits) as session,
+        pytest.raises(RunStopped) as stopped,
+    ):
+        session.run_sync("a number")
+    assert (stopped.value.reason, stopped.value.last_answer) == ("unfit", '{"number": 3}')
+
+
+def test_J4_a_type_without_a_schema_is_refused_at_once() -> None:
+    with pytest.raises(SettingsError):
+        open_session(model="fake/none", output_type=threading.Thread)
+
+
+@pytest.mark.kernel
+async def test_J5_steps_come_one_at_a_time_and_the_model_waits_for_whoever_follows(tmp_path: Path) -> None:
+    model = FakeModel(CODE, "It is 42.")
+    async with open_session(model=model, cwd=tmp_path, sandbox="danger-full-access", approval="auto") as session:
+        steps = session.iter("add")
+        seen: list[tuple[str, int]] = []
+        async for step in steps:
+            seen.append((type(step).__name__, len(model.requests)))
+            for _ in range(20):
+                await asyncio.sleep(0)  # whatever could go on by itself does
+            if isinstance(step, StepRan):
+                assert len(model.requests) == 1
+        assert (await steps.result()).output == "It is 42."
+    assert [name for name, _ in seen] == ["StepAsked", "StepDecided", "StepRan", "StepAsked", "StepAnswered"]
+
+
+async def test_J5_a_stream_gives_what_the_model_says_as_it_comes_and_leaving_it_stops_the_run(tmp_path: Path) -> None:
+    async with open_session(model=FakeModel("Hello there."), cwd=tmp_path) as session:
+        stream = session.run_stream("hi")
+        said = [piece async for piece in stream if isinstance(piece, str)]
+        assert "".join(said) == "Hello there."
+        assert len(said) > 1
+        assert (await stream.result()).output == "Hello there."
+    never = asyncio.Event()
+    model = FakeModel([TextDelta(text="Well"), never, AnswerEnded()], "Hello.")
+    async with open_session(model=model, cwd=tmp_path) as session:
+        async with session.run_stream("hi") as left:
+            async for piece in left:
+                if piece == "Well":
+                    break
+        assert model.closed == 1
+        assert (await session.run("hi")).output == "Hello."
+
+
+@pytest.mark.kernel
+async def test_J6_a_run_pauses_after_its_step_goes_on_and_stops_at_its_time_limit(tmp_path: Path) -> None:
+    def pause(request: ApprovalRequest) -> bool:
+        session.pause()
+        return True
+
+    model = FakeModel(CODE, "It is 42.")
+    session = open_session(model=model, cwd=tmp_path, sandbox="danger-full-access", approve=pause)
+    async with session:
+        with pytest.raises(RunStopped) as paused:
+            await session.run("add")
+        assert (paused.value.reason, len(model.requests)) == ("paused", 1)
+        assert (await session.go_on()).output == "It is 42."
+    slow = FakeModel([TextDelta(text="x"), asyncio.Event()])
+    async with open_session(model=slow, cwd=tmp_path, limits=RunLimits(seconds=0.1)) as limited:
+        with pytest.raises(RunStopped) as late:
+            await limited.run("add")
+    assert late.value.reason == "time"
+
+
+async def test_J6_the_budget_and_cancellation_end_a_run_and_the_session_lives_on(tmp_path: Path) -> None:
+    dear = FakeModel([TextDelta(text="ok"), AnswerUsage(input_tokens=1, output_tokens=1, cost=2.0), AnswerEnded()])
+    async with open_session(model=dear, cwd=tmp_path, limits=RunLimits(max_cost=1.0)) as session:
+        assert (await session.run("one")).usage.cost == 2.0
+        with pytest.raises(RunStopped) as spent:
+            await session.run("two")
+        assert spent.value.reason == "budget"
+    model = FakeModel([TextDelta(text="x"), asyncio.Event()], "Hello.")
+    async with open_session(model=model, cwd=tmp_path) as session:
+        task = asyncio.create_task(session.run("hi"))
+        await model.wait_for_requests(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await session.run("hi")).output == "Hello."
+
+
+async def test_J7_tools_are_called_under_the_same_policy_and_get_the_dependencies(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"calls": [{"tool": "count"}]}, "Three."]))
+    asked: list[ApprovalRequest] = []
+
+    def approve(request: ApprovalRequest) -> bool:
+        asked.append(request)
+        return True
+
+    async with open_session(
+        model=f"fake/{script}", tools=[COUNT], dependencies=Books(("a", "b", "c")), cwd=tmp_path, approve=approve
+    ) as session:
+        result = await session.run("how many?")
+    assert [(request.runs_in, request.is_call) for request in asked] == [("count", True)]
+    assert [step.output for step in result.steps if isinstance(step, StepRan)] == ["3"]
+    with pytest.raises(TypeError):
+        dependencies(Books)
+
+
+@pytest.mark.kernel
+async def test_J8_a_session_is_kept_and_audited_where_that_is_asked_for(tmp_path: Path) -> None:
+    model, file, audit = FakeModel(CODE, "It is 42."), tmp_path / "sessions.db", tmp_path / "audit"
+    async with open_session(
+        model=model, cwd=tmp_path, sandbox="danger-full-access", approval="auto", store=file, audit=audit
+    ) as session:
+        await session.run("add")
+    store = Store(file)
+    (record,) = store.sessions()
+    assert any("TurnEnded" in type(event).__name__ for event in store.load(record.id))
+    store.close()
+    assert any(path.stat().st_size for path in audit.iterdir())
+
+
+@pytest.mark.sandbox
+@pytest.mark.kernel
+def test_J8_code_runs_in_the_sandbox_unless_something_else_was_said(tmp_path: Path) -> None:
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    work = tmp_path / "work"
+    work.mkdir()
+    code = f"```python\nopen({str(beside / 'x')!r}, 'w')\n```"
+    with open_session(model=FakeModel(code, "Done."), cwd=work, approve=lambda request: True) as session:
+        ran = [step for step in session.run_sync("go").steps if isinstance(step, StepRan)]
+    assert [step.status for step in ran] == ["error"]
+    assert list(beside.iterdir()) == []
+
+
+def test_J9_no_settings_and_no_keys_of_the_environment_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config"
+    (config / "oi-tui").mkdir(parents=True)
+    (config / "oi-tui" / "config.toml").write_text("this is no settings file [")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(config))
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-the-environment")
+    with open_session(model=FakeModel("Hello."), cwd=tmp_path) as session:
+        assert session.run_sync("hi").output == "Hello."
+    with open_session(model="gpt-5", cwd=tmp_path) as session, pytest.raises(RunStopped) as stopped:
+        session.run_sync("hi")
+    assert stopped.value.reason == "model_error"
+    assert "key" in str(stopped.value)
