@@ -141,7 +141,7 @@ class RunRecord:
     detail: str = ""
 
     def add(self, moment: StepMoment) -> None:
-        """One more step."""
+        """One more step, which is told at once."""
         self.steps.append(moment)
         self.tell(moment)
 
