@@ -238,11 +238,8 @@ class PromptDesk:
         """Write from the clipboard or from the person's own editor."""
         if place == "clipboard":
             self.area.action_paste()
-        else:
-            self.edit_external(settings)
+            return
 
-    def edit_external(self, settings: Settings) -> None:
-        """The prompt in the person's own editor."""
         from oi_tui.app.screens.external_editor import EditorFailed, edit_text  # starts programs; seldom wanted
 
         area = self.area
