@@ -7,7 +7,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.events import DescendantBlur, DescendantFocus, Key, Resize
+from textual.events import Click, DescendantBlur, DescendantFocus, Key, Resize
 from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
@@ -369,6 +369,12 @@ class Composer(Widget):
     def watch_mode(self, mode: str) -> None:
         if self.is_mounted:
             self.query_one("#composer-mark", Words).update(mode[:1].upper() if mode not in ("", "insert") else "›")
+
+    async def on_click(self, event: Click) -> None:
+        """A click on the hint opens the palette, where the mouse finds every command."""
+        if event.widget is self.query_one("#composer-hint"):
+            event.stop()
+            await self.run_action("app.palette")
 
     def watch_hint(self, hint: str) -> None:
         if self.is_mounted:

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
 
+from textual.binding import Binding
 from textual.widget import Widget
 
 from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock, SummaryBlock
@@ -40,7 +41,9 @@ from oi_tui.app.screens.widgets_screen import WidgetsScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea
+from oi_tui.widgets.keyrow import keymap_of, shown_key
 from oi_tui.widgets.timeline.graphics import IN_CELLS
+from oi_tui.widgets.timeline.keys import TIMELINE_KEYS
 from oi_tui.widgets.timeline.logical import count_hidden, logical_text, output_text, shown_widgets
 from oi_tui.widgets.timeline.pixels import PictureSource
 from oi_tui.widgets.timeline.view import BlockAction, Timeline
@@ -91,6 +94,8 @@ class BlockActions:
                 self._run_again(block)
             case "dependents":
                 await self._run_dependents(block)
+            case "menu":
+                await self._choose_action(block)
             case "operate":
                 self._operate(block)
             case "view":
@@ -132,6 +137,16 @@ class BlockActions:
                 await self.copy(href, "Link copied.")
             case None:
                 pass
+
+    async def _choose_action(self, block: Block) -> None:
+        """All that keys do with a block, for the mouse."""
+        actions = [one for one in TIMELINE_KEYS if isinstance(one, Binding) and one.action.startswith("ask(")]
+        keymap = keymap_of(self._place)
+        titles = [f"{shown_key(one, keymap) or '-':<8}{one.description}" for one in actions]
+        number = await self._place.app.push_screen_wait(ChooseScreen("This block", titles))
+        if number is not None:
+            wish: BlockAction = actions[number].action.removeprefix("ask('").removesuffix("')")  # type: ignore[assignment] # as declared
+            await self.do(wish, block)
 
     # -- looking and keeping -------------------------------------------------------------------------------------
 

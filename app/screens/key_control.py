@@ -15,6 +15,7 @@ from oi_tui.app.screens.bound_keys import BoundKeys, KeyConflict
 from oi_tui.app.screens.key_check import find_conflicts, judge_keys
 from oi_tui.app.screens.key_places import declared_keys, own_rows
 from oi_tui.app.screens.key_sets import DEFAULT_SET, KEY_SETS, check_in_set, key_faults, key_set
+from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.app.settings.own_file import KeyFaults
 from oi_tui.app.terminal.alt_keys import tell_alt_keys
 from oi_tui.app.terminal.key_mapping import KeyMapping
@@ -65,6 +66,8 @@ class KeyControl:
         for screen in app.screen_stack:
             for row in screen.query(KeyRow):
                 row.renew()
+        for pane in self._chat.query(TimelinePane):
+            pane.renew()
         return checked.faults
 
     def _declare_own(self) -> None:

@@ -14,10 +14,11 @@ from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.viewer import TableContent
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
-from oi_tui.widgets.keyrow import key_hint
+from oi_tui.widgets.keyrow import key_hint, key_in_use
 from oi_tui.widgets.search_bar import SearchBar
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.timeline.logical import shown_widgets
+from oi_tui.widgets.timeline.row_pieces import BlockKeys
 from oi_tui.widgets.timeline.table_data import TableData
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -45,8 +46,14 @@ class TimelinePane(Vertical):
 
     def on_mount(self) -> None:
         """The line tells what the search knows."""
+        self.renew()
         self.watch(self.timeline, "matches", self._tell_matches)
         self.watch(self.timeline, "extent", self._place)
+
+    def renew(self) -> None:
+        """The person's keys are others now: rows of blocks name some."""
+        unfold, view = (key_in_use(self.timeline, f"timeline.{name}") for name in ("unfold", "view"))
+        self.timeline.set_look(keys=BlockKeys(unfold, view))
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail, WholeOutput
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.rows.row import RowStrip
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState, RowPiece, Rows, rows
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, BlockKeys, Canvas, FoldState, RowPiece, Rows, rows
 from oi_tui.widgets.timeline.terminal import TerminalText
 from oi_tui.widgets.timeline.terminal_row import TextLine
 from oi_tui.widgets.timeline.text_lines import Brush, LineRows, TextLines
@@ -123,7 +123,7 @@ class ConsoleStream:
             end = head
         pieces: list[RowPiece] = [LineRows(head, 0, extent.first)]
         if extent.lines or extent.characters:
-            pieces.append(Rows([self._gap_strip(cut_note(extent, fold, self._whole), brush)]))
+            pieces.append(Rows([self._gap_strip(cut_note(extent, fold, self._whole, canvas.keys), brush)]))
         return [*pieces, LineRows(end, end.text.count - extent.last, end.text.count)]
 
     def _extent(self, fold: FoldState) -> Extent:
@@ -152,17 +152,17 @@ class ConsoleStream:
             lines.invalidate(first)
 
 
-def cut_note(extent: Extent, fold: FoldState, whole: WholeOutput | None) -> str:
+def cut_note(extent: Extent, fold: FoldState, whole: WholeOutput | None, keys: BlockKeys) -> str:
     """The note in place of the lines that are not drawn, and the key that shows them."""
     count = f"{extent.lines:,} more lines" if extent.lines else f"{extent.characters:,} more characters"
     if fold != "open":
-        return f"… {count} · enter to show"
+        return f"… {count}{keys.to_show}"
     if whole is None:
-        return f"… {count} · v shows all" if not extent.characters else f"… {count} were not kept"
+        return f"… {count} · {keys.shows_all}" if not extent.characters else f"… {count} were not kept"
     if not whole.path:
         return f"… {count} were not kept: {safe_text(whole.missing)}"
     missing = f" · {safe_text(whole.missing)}" if whole.missing else ""
-    return f"… {count} in the file · v shows all{missing}"
+    return f"… {count} in the file · {keys.shows_all}{missing}"
 
 
 def shown_lines(count: int, fold: FoldState) -> Iterable[int | None]:
@@ -174,11 +174,11 @@ def shown_lines(count: int, fold: FoldState) -> Iterable[int | None]:
     return [*range(HEAD_LINES), None, *range(count - TAIL_LINES, count)]
 
 
-def fold_note(count: int, fold: FoldState) -> str:
+def fold_note(count: int, fold: FoldState, keys: BlockKeys) -> str:
     """The note in place of omitted lines."""
     if fold == "open":
         return f"… {count + HEAD_LINES + TAIL_LINES - MOST_LINES:,} more lines are left out here"
-    return f"… {count:,} more lines · enter to show"
+    return f"… {count:,} more lines{keys.to_show}"
 
 
 def note(canvas: Canvas, text: str) -> Rows:

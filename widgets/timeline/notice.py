@@ -33,12 +33,12 @@ class NoticeRows(DrawnContent):
         if display.fold != "closed" and block.hint:
             lines = lines + wrap([(clean_text(block.hint), ink.dim)], width)
         if display.fold == "short" and block.details:
-            lines = lines + wrap([("details · enter to show", ink.dim)], width)
+            lines = lines + wrap([(f"details{canvas.keys.to_show}", ink.dim)], width)
         pieces.append(rows(canvas, lines, ink.page))
         if display.fold == "open" and block.details:
             text = clean_text(block.details[:LONGEST_DETAILS])
             if len(block.details) > LONGEST_DETAILS:
-                text += "…\n… v shows all"
+                text += f"…\n… {canvas.keys.shows_all}"
             details = wrap([(text, ink.console_dim)], canvas.room)
             pieces.append(rows(canvas, details, ink.console, "│", ink.console_faint))
         return pieces

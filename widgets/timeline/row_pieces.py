@@ -77,6 +77,27 @@ class DrawnContent:
     """Cells by which its widest row is too wide and can be moved sideways; as of the last layout."""
 
 
+class BlockKeys(NamedTuple):
+    """Keys that rows name, as they are bound now; "" is none."""
+
+    unfold: str = "enter"
+    view: str = "v"
+
+    @property
+    def to_show(self) -> str:
+        """What shows more, for the end of a remark."""
+        return f" · {self.unfold} to show" if self.unfold else ""
+
+    @property
+    def shows_all(self) -> str:
+        """What shows all of it, for the end of a remark."""
+        return f"{self.view} shows all" if self.view else "there is more"
+
+
+DECLARED_KEYS = BlockKeys()
+"""As they are declared."""
+
+
 @dataclass(frozen=True, eq=False)
 class Canvas:
     """Where and with what a block is drawn; a new one for every width, theme or setting."""
@@ -87,6 +108,7 @@ class Canvas:
     graphics: Graphics = IN_CELLS
     gallery: "PictureCache | None" = None
     """Who draws pictures when they come into view; without one they are drawn at once."""
+    keys: BlockKeys = DECLARED_KEYS
 
     @property
     def room(self) -> int:

@@ -24,7 +24,13 @@ class SummaryRows(DrawnContent):
         """What it covers and how long it is; opened, all of it."""
         ink, block = canvas.ink, self._block
         is_open = display.fold == "open" and self.has_more
-        keys = "u uses it again" if not block.used else "u undoes" if is_open or not block.text else "enter opens"
+        keys = (
+            "u uses it again"
+            if not block.used
+            else "u undoes"
+            if is_open or not block.text
+            else f"{canvas.keys.unfold} opens"
+        )
         if is_open:
             keys = f"e edits · {keys}"
         title = crop([(summary_title(block), ink.dim), (f" · {keys}", ink.faint)], canvas.room)

@@ -29,7 +29,7 @@ class ThoughtRows(DrawnContent):
         """A line with the duration, and below it the visible part."""
         ink, block = canvas.ink, self._block
         streams = block.state == "streaming"
-        hint = "" if display.fold == "open" or streams else " · enter to show"
+        hint = "" if display.fold == "open" or streams else canvas.keys.to_show
         title = crop([(thought_title(block) + hint, ink.dim)], canvas.room)
         pieces: list[RowPiece] = [rows(canvas, [title], ink.page, "~", ink.faint)]
         lines = self._all(canvas) if display.fold == "open" else self._latest(canvas) if streams else []
@@ -39,7 +39,7 @@ class ThoughtRows(DrawnContent):
     def _all(self, canvas: Canvas) -> list[Line]:
         text = clean_text(self._block.text[:LONGEST_THOUGHT]).strip()
         if len(self._block.text) > LONGEST_THOUGHT:
-            text += "…\n… v shows all"
+            text += f"…\n… {canvas.keys.shows_all}"
         return wrap([(text, canvas.ink.dim)], min(canvas.room, PROSE_WIDTH))
 
     def _latest(self, canvas: Canvas) -> list[Line]:

@@ -124,7 +124,7 @@ class Traceback(DrawnContent):
         lines = []
         if self.has_more:
             count = len(self._whole) - len(self._nearest) - 1
-            lines.append([Segment(f"… {count} more lines of traceback · enter to show", ink.stderr_dim)])
+            lines.append([Segment(f"… {count} more lines of traceback{canvas.keys.to_show}", ink.stderr_dim)])
         for said in self._raised.before:
             for text in clean_text(said).split("\n")[:HEAD_LINES]:
                 lines += fold_runs([(text, ink.stderr_dim)], canvas.room)

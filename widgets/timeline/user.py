@@ -58,11 +58,13 @@ class User(DrawnContent):
             lines.append(crop([(self._command, ink.user_dim)], canvas.room))
         for number in shown_lines(len(self._lines), fold):
             if number is None:
-                lines.append([Segment(fold_note(len(self._lines) - HEAD_LINES - TAIL_LINES, fold), ink.user_dim)])
+                lines.append(
+                    [Segment(fold_note(len(self._lines) - HEAD_LINES - TAIL_LINES, fold, canvas.keys), ink.user_dim)]
+                )
                 continue
             text = self._lines[number]
             if len(text) > (most := LONGEST_OPEN_LINE if fold == "open" else LINE_CHARACTERS):
-                text = text[:most] + ("… v shows all" if fold == "open" else "…")
+                text = text[:most] + (f"… {canvas.keys.shows_all}" if fold == "open" else "…")
             lines += wrap([(text, ink.user)], min(canvas.room, PROSE_WIDTH))
         if self._files:
             lines += wrap([("with " + ", ".join(self._files), ink.user_dim)], min(canvas.room, PROSE_WIDTH))

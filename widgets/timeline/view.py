@@ -34,7 +34,7 @@ from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.keys import TIMELINE_KEYS
 from oi_tui.widgets.timeline.logical import shown_widgets
 from oi_tui.widgets.timeline.markdown_lines import HREF
-from oi_tui.widgets.timeline.row_pieces import Canvas
+from oi_tui.widgets.timeline.row_pieces import BlockKeys, Canvas
 from oi_tui.widgets.timeline.runs import Runs
 from oi_tui.widgets.timeline.searching import Searching
 from oi_tui.widgets.timeline.viewport import Viewport
@@ -49,9 +49,13 @@ LONG_JUMP = 500
 BlockAction = Literal[
     "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
     "dependents", "zoom", "open_outside", "fork", "rewind", "again", "pin", "leave_out",
-    "operate",
+    "operate", "menu",
 ]  # fmt: skip
 """What a person can want of a block beyond looking at it here."""
+
+
+RIGHT = 3
+"""The mouse's other button."""
 
 
 class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
@@ -170,8 +174,10 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if index is not None:
             self._stand(index, self._view.show(index, at_top=at_top))
 
-    def set_look(self, *, palette: Palette | None = None, graphics: Graphics | None = None) -> None:
-        """From now on other colours, or another way to show pictures (or cells of another size)."""
+    def set_look(
+        self, *, palette: Palette | None = None, graphics: Graphics | None = None, keys: BlockKeys | None = None
+    ) -> None:
+        """From now on other colours, another way to show pictures (or cells of another size), or keys."""
         canvas = self._view.canvas
         if palette is not None:
             ink = Ink(palette)
@@ -180,6 +186,8 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if graphics is not None and graphics != self._gallery.graphics:
             self._gallery.use(graphics)
             canvas = replace(canvas, graphics=graphics)
+        if keys is not None and keys != canvas.keys:
+            canvas = replace(canvas, keys=keys)
         if canvas is not self._view.canvas:
             self._view.redraw(canvas)
             self._shown.forget()
@@ -315,6 +323,11 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         event.prevent_default()  # to Textual, two clicks select all: every block there is would be drawn for that
         if self.screen.get_selected_text():
             return  # the mouse was let go at the end of a selection
+        if event.button == RIGHT:
+            if event.y < len(self._shown.rows):
+                self.cursor = self._shown.rows[event.y].item
+                self.action_ask("menu")
+            return
         if href := event.style.meta.get(HREF):
             self.post_message(self.LinkClicked(str(href)))
         elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:

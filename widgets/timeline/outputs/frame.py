@@ -20,5 +20,5 @@ class FrameContent(DrawnContent):
         return None if table is None else cls(table)
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        lines, self.beyond = table_lines(self._table, canvas.ink, canvas.room, display)
+        lines, self.beyond = table_lines(self._table, canvas.ink, canvas.room, display, canvas.keys)
         return [rows(canvas, lines, canvas.ink.console, "│", canvas.ink.console_faint)]

@@ -57,7 +57,7 @@ class HtmlText(DrawnContent):
             if before is not None and not _is_close(before, part):
                 lines.append([])
             if isinstance(part, TableData):
-                drawn, beyond = table_lines(part, ink, room, display)
+                drawn, beyond = table_lines(part, ink, room, display, canvas.keys)
                 self.beyond = max(self.beyond, beyond)
                 lines += drawn
             else:
@@ -65,7 +65,7 @@ class HtmlText(DrawnContent):
             before = part
         self.has_more = self._folds_tables or is_folded(len(lines))
         if len(self._parts) > 1:  # a table alone has shortened itself
-            lines = fold_lines(lines, display.fold, ink.console_dim)
+            lines = fold_lines(lines, display.fold, ink.console_dim, canvas.keys)
         lines += _remarks(self._is_whole, scripts=self._scripts and not self._parts, ink=ink, room=room)
         return [rows(canvas, lines, ink.console, "│", ink.console_faint)]
 

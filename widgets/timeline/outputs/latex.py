@@ -33,4 +33,12 @@ class Formula(DrawnContent):
         ink = canvas.ink
         runs: list[list[TextRun]] = [[(line, ink.console)] for line in self._lines]
         lines, self.beyond = sideways(runs, display.shift, canvas.room)
-        return [rows(canvas, fold_lines(lines, display.fold, ink.console_dim), ink.console, "│", ink.console_faint)]
+        return [
+            rows(
+                canvas,
+                fold_lines(lines, display.fold, ink.console_dim, canvas.keys),
+                ink.console,
+                "│",
+                ink.console_faint,
+            )
+        ]

@@ -7,13 +7,13 @@ from rich.segment import Segment
 from rich.style import Style
 
 from oi_tui.widgets.timeline.console import HEAD_LINES, SHORT_LINES, TAIL_LINES, fold_note, shown_lines
-from oi_tui.widgets.timeline.row_pieces import FoldState
+from oi_tui.widgets.timeline.row_pieces import BlockKeys, FoldState
 from oi_tui.widgets.timeline.wrap import Line, TextRun, window
 
 
-def fold_lines(lines: Sequence[Line], fold: FoldState, dim: Style) -> list[Line]:
+def fold_lines(lines: Sequence[Line], fold: FoldState, dim: Style, keys: BlockKeys) -> list[Line]:
     """All lines, or the first and last of them with a remark between."""
-    remark: Line = [Segment(fold_note(len(lines) - HEAD_LINES - TAIL_LINES, fold), dim)]
+    remark: Line = [Segment(fold_note(len(lines) - HEAD_LINES - TAIL_LINES, fold, keys), dim)]
     return [remark if number is None else lines[number] for number in shown_lines(len(lines), fold)]
 
 

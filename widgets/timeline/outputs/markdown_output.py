@@ -35,7 +35,9 @@ class MarkdownText(DrawnContent):
             self._canvas = canvas
             self._lines = MarkdownLines(canvas).draw(canvas.markdown.parse(self._text))
             self.has_more = is_folded(len(self._lines))
-        drawn: list[RowPiece] = [rows(canvas, fold_lines(self._lines, display.fold, ink.dim), ink.page, "│", ink.faint)]
+        drawn: list[RowPiece] = [
+            rows(canvas, fold_lines(self._lines, display.fold, ink.dim, canvas.keys), ink.page, "│", ink.faint)
+        ]
         if self._missing > 0:
             from_here: Line = [Segment(f"… {self._missing:,} more characters are left out here", ink.dim)]
             drawn.append(rows(canvas, [from_here], ink.page, "│", ink.faint))

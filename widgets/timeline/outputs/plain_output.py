@@ -37,7 +37,9 @@ class PrintedLines(DrawnContent):
         self.beyond = 0
         for number in shown_lines(len(printed), fold):
             if number is None:
-                lines.append([Segment(fold_note(len(printed) - HEAD_LINES - TAIL_LINES, fold), ink.console_dim)])
+                lines.append(
+                    [Segment(fold_note(len(printed) - HEAD_LINES - TAIL_LINES, fold, canvas.keys), ink.console_dim)]
+                )
                 continue
             runs = [(text, ink.sgr(sgr, ink.console)) for text, sgr in printed[number]]
             lines.append(window(runs, display.shift, canvas.room))

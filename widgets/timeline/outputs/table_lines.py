@@ -12,7 +12,7 @@ from rich.style import Style
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.widgets.timeline.console import MOST_LINES
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, FoldState
+from oi_tui.widgets.timeline.row_pieces import BlockDisplay, BlockKeys, FoldState
 from oi_tui.widgets.timeline.table_data import TableData
 from oi_tui.widgets.timeline.wrap import Line, TextRun, crop, fold_offsets, window
 
@@ -48,7 +48,7 @@ def has_more(table: TableData) -> bool:
     return len(table.rows) > SHORT_TABLE
 
 
-def table_lines(table: TableData, ink: Ink, room: int, display: BlockDisplay) -> DrawnTable:
+def table_lines(table: TableData, ink: Ink, room: int, display: BlockDisplay, keys: BlockKeys) -> DrawnTable:
     """Names, types and rows, and a remark where rows or columns are left out.
 
     The type of an index without a name says nothing that anybody wants to know.
@@ -65,7 +65,7 @@ def table_lines(table: TableData, ink: Ink, room: int, display: BlockDisplay) ->
         rows.append(_row(table, kinds, widths, [dim] * len(widths)))
     for number in numbers:
         if number is None:
-            rows.append(_cut_note(table, display.fold))
+            rows.append(_cut_note(table, display.fold, keys))
             continue
         cells = table.rows[number]
         styles = [dim if at < table.index or cell in _MISSING else ink.console for at, cell in enumerate(cells)]
@@ -145,9 +145,9 @@ def _shown_rows(table: TableData, fold: FoldState) -> Iterator[int | None]:
         yield None
 
 
-def _cut_note(table: TableData, fold: FoldState) -> str:
+def _cut_note(table: TableData, fold: FoldState, keys: BlockKeys) -> str:
     if fold != "open" and has_more(table):
-        return f"… {table.total_rows - HEAD - TAIL:,} more rows · enter to show"
+        return f"… {table.total_rows - HEAD - TAIL:,} more rows{keys.to_show}"
     missing = table.total_rows - min(len(table.rows), MOST_LINES)
     return f"… {quantity(missing, 'more row')} are not kept here"
 
