@@ -222,8 +222,9 @@ class LinearSession:
                 desk.console.editor.history = [prompt.text for prompt in reversed(reply.prompts)]
             case DraftKept():
                 desk.console.keep(reply.text)
-            case Detached():
+            case Detached():  # the engine waits until we hang up
                 self.detached = reply
+                self._closing.set()
             case _:
                 desk.say_all(self._listings.lines(reply))
         if isinstance(reply, _ANSWERS):

@@ -1,6 +1,7 @@
 """A session in plain lines, for screen readers: the installed program in a real terminal, with a scripted model."""
 
 import re
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ from support.terminal import Terminal
 
 PASTE_MARKS = re.compile(rb"\x1b\[\?2004[hl]")
 """What turns marked pastes on and off: nothing of it is seen or read out."""
+
+OI_TUI = Path(sys.executable).with_name("oi-tui")
 
 PROMPT = re.compile(r"^>$", re.MULTILINE)
 
@@ -180,3 +183,20 @@ def test_Q4_a_question_of_the_model_is_answered_by_a_number_or_a_line(lines: Sta
     assert "The model asks you: Which color?" in said
     assert "2. green" in said
     assert any(line.startswith("Result") for line in said), said
+
+
+def test_A4_a_detached_session_is_attached_to_in_lines(
+    terminal: Callable[..., Terminal], lines: Start, clean_env: dict[str, str], folder: Path
+) -> None:
+    shown = lines("The first answer.")
+    shown.send("one\r")
+    shown.wait_for("Done.")
+    shown.send("/detach\r")
+    shown.wait_for("Reconnect with: ")
+    assert shown.wait_exit() == 0
+    again = terminal([str(OI_TUI), "attach", "--linear"], env=clean_env, cwd=folder, rows=60, timeout=30)
+    again.wait_for("Answer:\nThe first answer.")
+    again.wait_for(PROMPT)
+    again.send("\x04")
+    again.wait_exit()
+    _said(again)

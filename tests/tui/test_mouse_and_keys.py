@@ -36,6 +36,7 @@ OF_THE_MOUSE: dict[str, tuple[str, ...] | str] = {
     "widgets/completion.py::CompletionList.on_click": "tab or enter takes what is chosen in the list: keys of the text",
     "widgets/composer.py::Composer.on_click": ("palette",),
     "widgets/keyrow.py::KeyRow.on_click": "each label is a key",
+    "widgets/question.py::ChoiceList.on_click": "up, down and numbers choose as well",
     "widgets/rows/scroll_bar.py::ScrollBar.pull": ("timeline.page_up", "timeline.page_down", "viewer.page_down"),
     "widgets/sessions/session_rows.py::SessionRows.on_click": ("sessions.down", "sessions.open"),
     "widgets/text_box.py::TextBox._look_away": "closes a list, as escape does",
