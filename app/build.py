@@ -7,11 +7,11 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from oi_tui.app.engine.core.instructions import InstructionSources
+from oi_tui.app.engine.core.instructions import InstructionPart, InstructionSources
 from oi_tui.app.engine.core.offline import go_offline, is_offline
 from oi_tui.app.engine.core.programs import Program
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.core.settings import KernelSection, without_network
+from oi_tui.app.engine.core.settings import FunctionsSection, KernelSection, without_network
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import credential_store
@@ -23,6 +23,7 @@ from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.hooks.registered import registered_forms, registered_models, registered_programs
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.kernels.preparation import limit_functions
 from oi_tui.app.engine.kernels.programs import forms_source
 from oi_tui.app.engine.kernels.remote.living import living_kernels
 from oi_tui.app.engine.kernels.remote.server_kernels import ServerKernels
@@ -39,6 +40,8 @@ from oi_tui.app.engine.mcp.sources import named_servers
 from oi_tui.app.engine.models.cached_model import forget_answers
 from oi_tui.app.engine.models.keys import model_keys
 from oi_tui.app.engine.models.model_source import Models
+from oi_tui.app.engine.policy.function_patterns import fixed_begins
+from oi_tui.app.engine.policy.functions import describe_lists
 from oi_tui.app.engine.sandbox.availability import look
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
@@ -112,7 +115,7 @@ def make_engine(
         program=version("oi-tui"),
     )
     spill_dir = paths.private_dir(paths.data_dir() / "outputs")
-    added = kernel_additions(hooks)
+    added = kernel_additions(hooks, settings.functions)
 
     return Engine(
         Services(
@@ -128,7 +131,7 @@ def make_engine(
             ledger=Ledger(ledger_file()),
             hooks=hooks,
             instructions=instructions,
-            make_tools=(web_tools(settings.web, environ), *own_tools(setup)),
+            make_tools=(web_tools(settings.web, environ, credential_store(), secrets.learn), *own_tools(setup)),
             mcp=mcp_servers(setup, environ, secrets),
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
@@ -160,6 +163,7 @@ def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> In
         own,
         found.parts,
         found.remarks,
+        _limits_in_words(setup),
         section.variables,
         is_small,
         lambda name: setup.settings.model.form_of(name) == "helpers",
@@ -167,6 +171,12 @@ def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> In
     for part in own:
         fill_template(part, sources.variables, setup.cwd)
     return sources
+
+
+def _limits_in_words(setup: Configure) -> tuple[InstructionPart, ...]:
+    """What the model may not call, where there are lists of functions."""
+    told = describe_lists(setup.settings.functions)
+    return (InstructionPart(origin="program", name="limited functions", text=told),) if told else ()
 
 
 def make_kernels(
@@ -207,10 +217,15 @@ def make_kernels(
     return Kernels(launch, " ".join(remark for remark in remarks if remark), there=there, programs=programs)
 
 
-def kernel_additions(hooks: Hooks) -> tuple[dict[str, Program], tuple[str, ...]]:
-    """What plugins add to kernels: programs of languages, and cells that Python kernels execute first."""
+def kernel_additions(hooks: Hooks, lists: FunctionsSection) -> tuple[dict[str, Program], tuple[str, ...]]:
+    """What plugins add to kernels, programs of languages and forms, and the limits of functions: as cells that Python
+    kernels execute first."""
     forms = registered_forms(hooks)
-    return registered_programs(hooks), (forms_source(forms),) if forms else ()
+    cells = (forms_source(forms),) if forms else ()
+    if lists.allow or lists.deny:
+        begins = [begin for entry in lists.allow for begin in fixed_begins(entry)]
+        cells = (*cells, limit_functions(lists.allow, lists.deny, begins))
+    return registered_programs(hooks), cells
 
 
 def preloads(settings: KernelSection, *, small_model: bool) -> bool:

@@ -8,14 +8,14 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
-from oi_tui.app.engine.core.settings import Settings, survives_hangup
+from oi_tui.app.engine.core.settings import DetachSection, Settings
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
 from oi_tui.app.terminal.echo import echo
@@ -297,3 +297,14 @@ def tell_left_alive(session_id: str) -> None:
         named = not (kernel.foreign or "/" in kernel.server)
         end = f" To end it: oi-tui kernels stop {name}" if named else ""
         echo(safe_text(f"▪ Its kernel keeps running at {name}; --resume reconnects to it.{end}"), err=True)
+
+
+def survives_hangup(settings: DetachSection, environ: Mapping[str, str]) -> bool:
+    """Whether a session detaches when this terminal is lost."""
+    match settings.on_hangup:
+        case "always":
+            return True
+        case "never":
+            return False
+        case "ssh":
+            return bool(environ.get("SSH_CONNECTION"))

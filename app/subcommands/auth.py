@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import click
 
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.files.credentials import SEARCH_VARIABLES
 from oi_tui.app.engine.models.hosted import HOSTED, read_provider, similar_providers
 from oi_tui.app.engine.models.keys import ModelKeys, credential_of, masked_key, model_keys, tell_key_owner
 from oi_tui.app.engine.text.safe import safe_text
@@ -26,8 +27,8 @@ def auth() -> None:
 @click.option("--key-stdin", is_flag=True, help="Read the key from stdin.")
 @click.option("--keep-in-file", is_flag=True, help="Without a keyring, keep the key in a file only you can read.")
 def auth_set(provider: str, key_stdin: bool, keep_in_file: bool) -> None:
-    """Keep the API key of PROVIDER (anthropic, openai, gemini, ...), or of a server by its URL. Asks for the key; a key
-    kept before is replaced."""
+    """Keep the API key of PROVIDER (anthropic, openai, gemini, ...), of a search engine (brave, kagi), or of a server
+    by its URL. Asks for the key; a key kept before is replaced."""
     name = _credential(provider)
     key = ask_secret("API key", from_stdin=key_stdin)
     if not key:
@@ -69,7 +70,7 @@ def auth_rm(provider: str) -> None:
 
 def _credential(whose: str) -> str:
     """The name that the key is kept under; SettingsError if nobody of that name is known."""
-    if "://" in whose:
+    if "://" in whose or whose in SEARCH_VARIABLES:
         return credential_of(whose)
     if name := read_provider(whose):
         return credential_of(name)
@@ -81,7 +82,7 @@ def _credential(whose: str) -> str:
 def _variable(keys: ModelKeys, credential: str) -> str:
     """The variable that counts instead of what is kept."""
     kind, _, name = credential.partition(":")
-    return keys.variable(name) if kind == "provider" else ""
+    return keys.variable(name) if kind in ("provider", "search") else ""
 
 
 async def _rows(keys: ModelKeys) -> list[tuple[str, str, str, str]]:

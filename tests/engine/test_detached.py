@@ -26,7 +26,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.protocol import Batch, Configure, Detached, DraftKept, Failed, Hello
 from oi_tui.app.engine.core.protocol_lines import encode_message
-from oi_tui.app.engine.core.settings import DetachSection, LoopSection, ModelSection, Settings, survives_hangup
+from oi_tui.app.engine.core.settings import DetachSection, LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Close, Decide, Detach, KeepDraft, Open, Submit
 from oi_tui.app.engine.files import engine_sockets
@@ -45,6 +45,7 @@ from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.frontend.attaching import AttachedClient, LiveSession, live_session, live_sessions
 from oi_tui.app.frontend.client import LINE_LIMIT, StreamClient
 from oi_tui.app.frontend.past_client import READ_ONLY, PastClient
+from oi_tui.app.opening import survives_hangup
 from support.front import Front
 from support.kinds import narrow
 

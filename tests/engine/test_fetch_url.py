@@ -12,14 +12,18 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.rules import Effect, WrongRule, short_form
 from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.engine.tools.tool import ToolFailed
+from oi_tui.app.engine.tools.tool import Capabilities, ToolFailed
 from oi_tui.app.engine.web.download import DownloadLimits
 from oi_tui.app.engine.web.fetch_tool import PART, PageFetcher, fetch_facts
 from oi_tui.app.engine.web.reach import Lookup, WebReach, find_addresses
 from support.gallery import picture
 from support.pdfs import written_pdf
-from support.tool_calls import answer, ask_once, call, calls, make, text_of
+from support.silent_output import SilentOutput
+from support.tool_calls import answer, ask_once, call, calls, make, text_of, tool
 from support.web_pages import Answer, WebPages, endless, moved, page, web_pages
 
 ARTICLE = """<!doctype html><title>Bees &amp; wasps</title><nav><a href=/>Home</a></nav>
@@ -27,26 +31,6 @@ ARTICLE = """<!doctype html><title>Bees &amp; wasps</title><nav><a href=/>Home</
 <ul><li>one<li>two</ul><pre>a = 1\n  b</pre><table><tr><th>n<th>m<tr><td>1<td>2|3</table>
 <p style="display: none">hidden one</p><p hidden>hidden two</p><p style="font-size:0px">hidden three</p>
 <p>%s</p></main><footer>About us</footer>""" % ("More of it. " * 30)
-
-
-class Quiet:
-    """Where a call would say what it does: these say nothing."""
-
-    block_id = "b1"
-
-    def print(self, text: str) -> None:
-        raise AssertionError(text)
-
-    def show(self, output: RichOutput) -> None:
-        raise AssertionError(output)
-
-    def report(self, done: float, total: float | None = None, message: str = "") -> None:
-        raise AssertionError(message)
-
-    async def ask(
-        self, question: str, choices: Sequence[str] = (), *, several: bool = False, password: bool = False
-    ) -> str | None:
-        raise AssertionError(question)
 
 
 def fetcher(
@@ -59,7 +43,7 @@ def fetcher(
 
 async def read(fetch: PageFetcher, url: str, **more: Any) -> str:
     async with asyncio.timeout(30):
-        found = await fetch.run({"url": url, **more}, Quiet())
+        found = await fetch.run({"url": url, **more}, SilentOutput())
     assert isinstance(found, str)
     return found
 
@@ -80,6 +64,8 @@ def quotation(text: str) -> str:
 async def test_W1_a_page_is_read_as_markdown_without_what_nobody_sees() -> None:
     async with web_pages({"/bees": page(ARTICLE)}) as pages:
         text = await read(fetcher(pages), f"{pages.url}/bees#below")
+    assert "User-Agent: oi-tui (" in pages.heads[0]
+    assert "Accept-Encoding: gzip, deflate\r\n" in pages.heads[0]
     said = quotation(text)
     assert said.startswith("Bees & wasps\n\n# Bees\n\nThey fly, see [wasps](" + pages.url + "/wasps?x=1).")
     assert "- one\n- two" in said
@@ -132,7 +118,7 @@ async def test_W1_a_picture_comes_as_a_picture_and_other_files_by_their_name() -
         "/z": page(b"PK\x03\x04\0\0", "application/zip"),
     }
     async with web_pages(answers) as pages:
-        found = await fetcher(pages).run({"url": f"{pages.url}/p"}, Quiet())
+        found = await fetcher(pages).run({"url": f"{pages.url}/p"}, SilentOutput())
         assert isinstance(found, RichOutput)
         assert "image/png" in found.data
         assert "PNG, 30×20 pixels" in found.data["text/plain"]
@@ -379,3 +365,56 @@ async def test_W1_nested_json_and_markup_without_end_are_read_all_the_same() -> 
         assert "[[[" in quotation(await read(fetch, f"{pages.url}/deep"))
         assert "first" in quotation(await read(fetch, f"{pages.url}/open"))
         assert '"a": "b"' in quotation(await read(fetch, f"{pages.url}/list"))
+
+
+FETCH = json.dumps({"url": "https://docs.example.org/page"})
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict", "expected"),
+    [
+        ("Net(docs.example.org)", "deny", "deny"),
+        ("Net(*.example.org)", "deny", "deny"),
+        ("Net(example.org)", "deny", "allow"),
+        ("Net(*.EXAMPLE.org)", "ask", "ask"),
+        ("Net(other.org)", "deny", "allow"),
+    ],
+)
+def test_W9_rules_for_hosts_hold_for_calls(rule: str, verdict: Effect, expected: Effect) -> None:
+    facts = PageFetcher(WebReach(), environ={}).tool.facts(FETCH)
+    request = PolicyRequest("", FETCH, tool="fetch_url", reading=facts)
+    policy = Policy(rules=(short_form(rule, verdict),))
+    assert decide(request, policy).verdict == expected
+    asking = decide(request, Policy(rules=(short_form("Net(*.example.org)", "allow"),)), "ask")
+    assert (asking.verdict, asking.ground) == ("allow", "rule")
+    assert decide(request, Policy(rules=(short_form("Net(other.org)", "allow"),)), "ask").verdict == "ask"
+
+
+def test_W9_a_rule_that_allows_a_host_allows_no_call_that_changes_something() -> None:
+    writes = tool(read=fetch_facts, capabilities=Capabilities(), schema={"type": "object"}).facts(FETCH)
+    request = PolicyRequest("", FETCH, tool="shout", reading=writes)
+    assert decide(request, Policy(rules=(short_form("Net(docs.example.org)", "allow"),)), "ask").verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "expected"),
+    [
+        ("python", "import requests\nrequests.get('https://evil.example/x')", "deny"),
+        ("python", "import requests\nrequests.get(url)", "ask"),
+        ("python", "print(1)", "allow"),
+        ("shell", "curl -s https://user@evil.example:8080/x", "deny"),
+        ("shell", "echo hello", "allow"),
+    ],
+)
+def test_W9_code_that_spells_a_denied_host_does_not_run(language: str, source: str, expected: Effect) -> None:
+    policy = Policy(rules=(short_form("Net(evil.example)", "deny"),))
+    assert decide(PolicyRequest(language, source), policy).verdict == expected
+    enclosed = Confinement(sandboxed=True, offline=True)
+    if expected == "ask":  # the sandbox keeps the rule by itself
+        assert decide(PolicyRequest(language, source, confinement=enclosed), policy).verdict == "allow"
+
+
+@pytest.mark.parametrize("rule", ["Net", "Net()", "Net(*)", "Net(https://x.org/)", "Net(a b)", "Net(*.*)"])
+def test_W9_a_rule_names_a_host(rule: str) -> None:
+    with pytest.raises(WrongRule, match="a host is named"):
+        short_form(rule, "deny")

@@ -86,7 +86,7 @@ def test_a_rules_file_is_read_and_each_rule_knows_its_line() -> None:
         ("[[rule]]\nrule = 'Shell(make *)'\nunchecked = 'yes'\ndecision = 'allow'", "unchecked is true or false"),
         ("allow = ['Edit(src/**)']", "where a path leads is not known"),
         ("deny = ['Mcp(github:*)']", "there are no MCP servers here yet"),
-        ("deny = ['Net(example.org)']", "section [sandbox]"),
+        ("deny = ['Net(https://example.org/)']", "a host is named"),
         ("[[rule]]\nrule = 'Python'\nsandbox = 'maybe'\ndecision = 'allow'", 'sandbox can only be "verified"'),
         (
             "[[rule]]\nrule = 'Shell(git log *)'\ndecision = 'allow'\nmatch = ['git status']",

@@ -91,6 +91,7 @@ class Instructions:
         facts = "" if self._sources.is_small(transcript.model) else f"Today is {self._today().isoformat()}."
         found = (
             InstructionPart(origin="program", name="oi-tui", text=base),
+            *self._sources.limits,
             *fit_instructions(self._sources.folder, most),
             *map(self._render_or_keep, own),
             *self.of_plugins(),

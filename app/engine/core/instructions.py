@@ -42,6 +42,8 @@ class InstructionSources(NamedTuple):
     """Of the folder that is worked in, if it is trusted; the nearest last."""
     remarks: tuple[str, ...] = ()
     """What is not used, and why."""
+    limits: tuple[InstructionPart, ...] = ()
+    """What the model may not do, in words."""
     variables: Mapping[str, TemplateValue] = {}
     is_small: Callable[[str], bool] = lambda name: False
     """Whether a model of this name is a small one, which more words make worse."""

@@ -60,6 +60,17 @@ def effective_mode(section: PolicySection, sandbox: SandboxSection) -> Permissio
     return "default" if mode == "auto" and not enclosed else mode
 
 
+JOINT = " & "
+"""Between expressions of which both must match."""
+
+
+def joint_patterns(value: tuple[str, ...], limit: tuple[str, ...]) -> tuple[str, ...]:
+    """What matches where one of each list does; a list without entries limits nothing."""
+    if not value or not limit:
+        return value or limit
+    return tuple(dict.fromkeys(one if one == other else f"{one}{JOINT}{other}" for one in value for other in limit))
+
+
 _APPROVALS: tuple[ApprovalMode, ...] = ("never", "ask", "auto")
 _SANDBOXES: tuple[SandboxMode, ...] = ("read-only", "workspace-write", "danger-full-access")
 _NETWORKS = ("none", "hosts", "full")
@@ -102,6 +113,8 @@ STRICTER: Mapping[str, Callable[[Any, Any], Any]] = {
     "policy.allow_destructive": lambda value, limit: value and limit,
     "policy.ask": lambda value, limit: tuple(dict.fromkeys((*limit, *value))),
     "policy.deny": lambda value, limit: tuple(dict.fromkeys((*limit, *value))),
+    "functions.allow": joint_patterns,
+    "functions.deny": lambda value, limit: tuple(dict.fromkeys((*limit, *value))),
     "network.offline": lambda value, limit: value or limit,
 }
 """What of a value and a limit of the same key holds: the stricter."""

@@ -234,6 +234,16 @@ class PolicySection(SettingsSection, frozen=True, kw_only=True):
     """Rules for code that never runs. More rules are in `permissions.toml`."""
 
 
+class FunctionsSection(SettingsSection, frozen=True, kw_only=True):
+    """Limited functions: what the model's code and calls may use, by full names. See `oi-tui help approval`."""
+
+    allow: tuple[str, ...] = ()
+    """Regular expressions over full names of functions, programs and tools; nothing else may be called:
+    `["pandas\\..*", "shell:git", "tool:fetch_url"]`. An empty list limits nothing."""
+    deny: tuple[str, ...] = ()
+    """Regular expressions over full names that may not be called: `["os\\.system", "subprocess\\..*"]`."""
+
+
 class ProviderBudget(SettingsSection, frozen=True, kw_only=True):
     """What requests to one provider may cost, in US dollars; 0 is no limit."""
 
@@ -288,6 +298,10 @@ class WebSection(SettingsSection, frozen=True, kw_only=True):
     private: tuple[str, ...] = ()
     """Hosts of private networks and of this machine that it may read: `wiki.internal`, `localhost:3000`,
     `192.168.1.5:8080`."""
+    search: Literal["", "searxng", "brave", "kagi"] = ""
+    """Offer the model `search_web`: through a SearXNG, or Brave or Kagi with your key (`oi-tui auth set brave`)."""
+    search_url: str = ""
+    """URL of the SearXNG: `https://searx.example.org`."""
     max_mb: Annotated[float, msgspec.Meta(gt=0, le=100)] = 5.0
     """Largest page in MB, unpacked; of a longer text the beginning is read."""
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 30.0
@@ -330,17 +344,6 @@ HEADLESS_LIMIT = 600.0
 """Seconds that a cell of `oi-tui run` may take, where nothing else was said: nobody sees that it hangs."""
 
 
-def survives_hangup(settings: DetachSection, environ: Mapping[str, str]) -> bool:
-    """Whether a session detaches when this terminal is lost."""
-    match settings.on_hangup:
-        case "always":
-            return True
-        case "never":
-            return False
-        case "ssh":
-            return bool(environ.get("SSH_CONNECTION"))
-
-
 def describe_sandbox(settings: SandboxSection) -> str:
     """What isolates code, for a short line: no kernel starts with less."""
     if settings.mode == "danger-full-access":
@@ -370,6 +373,7 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     kernel: KernelSection = KernelSection()
     sandbox: SandboxSection = SandboxSection()
     policy: PolicySection = PolicySection()
+    functions: FunctionsSection = FunctionsSection()
     budget: BudgetSection = BudgetSection()
     detach: DetachSection = DetachSection()
     network: NetworkSection = NetworkSection()

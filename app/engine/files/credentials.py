@@ -25,6 +25,15 @@ from oi_tui.app.engine.files.paths import data_dir, private_dir
 
 CREDENTIALS_FILE = "credentials.toml"
 
+SEARCH_VARIABLES = {"brave": "BRAVE_API_KEY", "kagi": "KAGI_API_KEY"}
+"""Search engines that want a key, and the variable of the environment that may have it."""
+
+
+def search_credential(engine: str) -> str:
+    """The name that the key of a search engine is kept under."""
+    return f"search:{engine}"
+
+
 CredentialPlace = Literal["keyring", "file"]
 
 

@@ -1,6 +1,10 @@
 """What a Python kernel is sent of ours: texts that it executes, and that leave nothing in the person's namespace."""
 
 import importlib.resources
+import json
+from collections.abc import Sequence
+
+from oi_tui.app.engine.core.modes import JOINT
 
 PRELOAD = """\
 import sys as _sys
@@ -28,6 +32,15 @@ def in_a_foreign_kernel() -> str:
     """As a cell, where somebody else started the kernel: only what answers questions about variables."""
     space = {"__name__": "oi_tui_in_kernel", "OI_TUI_IS_GUEST": True}
     return f"exec(compile({_text('in_kernel.py')!r}, '<oi-tui>', 'exec'), {space!r})"
+
+
+def limit_functions(allow: Sequence[str], deny: Sequence[str], begins: Sequence[str]) -> str:
+    """A cell that limits functions in the kernel from now on: expressions over full names, each in its parts that must
+    all match, and what allowed names begin with."""
+    given = json.dumps([[one.split(JOINT) for one in allow], [one.split(JOINT) for one in deny], list(begins)])
+    space = {"__name__": "oi_tui_in_kernel", "GIVEN": given}
+    source = f"{_text('in_kernel_functions.py')}\n\nadd_function_hook(*__import__('json').loads(GIVEN))\n"
+    return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {space!r})"
 
 
 def for_inspection() -> str:

@@ -8,10 +8,16 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.files.credentials import CredentialPlace, CredentialStore, credential_store
+from oi_tui.app.engine.files.credentials import (
+    SEARCH_VARIABLES,
+    CredentialPlace,
+    CredentialStore,
+    credential_store,
+    search_credential,
+)
 from oi_tui.app.engine.models.hosted import find_hosted, provider_at, provider_title, variables_of
 
-_PROVIDER, _SERVER = "provider:", "server:"
+_PROVIDER, _SERVER, _SEARCH = "provider:", "server:", "search:"
 
 LearnSecret = Callable[[str, str], None]
 """Called with the name of a secret, and the secret."""
@@ -37,14 +43,16 @@ class ModelKeys:
 
     def variable(self, provider: str) -> str:
         """The variable of the environment that has this provider's key, "" if none has."""
-        return next((name for name in variables_of(provider) if self._environ.get(name, "").strip()), "")
+        named = SEARCH_VARIABLES.get(provider)
+        variables = variables_of(provider) if named is None else (named,)
+        return next((name for name in variables if self._environ.get(name, "").strip()), "")
 
     def places(self) -> dict[str, CredentialPlace]:
         """Where keys are kept, by the name of the provider or the address of the server; no keyring is asked."""
         return {
-            name.removeprefix(_PROVIDER).removeprefix(_SERVER): place
+            name.removeprefix(_PROVIDER).removeprefix(_SERVER).removeprefix(_SEARCH): place
             for name, place in self.store.places().items()
-            if name.startswith((_PROVIDER, _SERVER))
+            if name.startswith((_PROVIDER, _SERVER, _SEARCH))
         }
 
     async def keep(self, provider: str, api_base: str, key: str) -> str:
@@ -85,6 +93,8 @@ def model_keys(environ: Mapping[str, str], learn: LearnSecret = lambda name, key
 
 def credential_of(whose: str) -> str:
     """The name that a key is kept under: that of a provider, or an address. SettingsError if it is no address."""
+    if whose in SEARCH_VARIABLES:
+        return search_credential(whose)
     if "://" not in whose:
         return f"{_PROVIDER}{whose}"
     if (hosted := provider_at(whose)) is not None:
@@ -105,6 +115,8 @@ def tell_key_owner(name: str) -> str:
     """Whose key it is that is kept under this name, in words."""
     if name.startswith(_SERVER):
         return name.removeprefix(_SERVER)
+    if name.startswith(_SEARCH):
+        return f"{name.removeprefix(_SEARCH).capitalize()} Search"
     return provider_title(name.removeprefix(_PROVIDER))
 
 

@@ -3,7 +3,8 @@
 The first step that decides wins; later steps can only be stricter.
 
     1. the mode `plan`: nothing runs
-    2. rules that deny, then rules that ask, from any file and however specific
+    2. lists of functions that may, or may not, be called; rules that deny, then rules that ask, from any file and
+       however specific
     3. hidden characters, and our own settings: asked about in every mode
     4. possible exfiltration, in a session that has read a secret and foreign text: asked about in every mode
     5. rules that allow, if they cover all of the source and all of it can be read; tools of ours that need no approval
@@ -12,18 +13,33 @@ The first step that decides wins; later steps can only be stricter.
     8. destructive code: asked about in every mode but `bypassPermissions`
 """
 
+from itertools import chain
 from typing import Literal, NamedTuple
 
+from oi_tui.app.engine.core.chat_model import RECALL
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
+from oi_tui.app.engine.core.settings import FunctionsSection
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language, PermissionMode, Reach, Value
 from oi_tui.app.engine.policy.destruction import find_harm, tell_losses
+from oi_tui.app.engine.policy.function_uses import UnknownUse, find_uses
+from oi_tui.app.engine.policy.functions import FunctionRuling, judge_uses
 from oi_tui.app.engine.policy.installs import install_labels, offered_install
 from oi_tui.app.engine.policy.losses import Loss, Target, targets_of
 from oi_tui.app.engine.policy.programs import ONLY_NETWORK, RIGHTS, SHELLS, is_python
 from oi_tui.app.engine.policy.python import add_inline_python, read_python
 from oi_tui.app.engine.policy.reading import SourceFacts, Unread
 from oi_tui.app.engine.policy.risks import NETWORK, REREADS, labels, of_name
-from oi_tui.app.engine.policy.rules import Base, Effect, Rule, RuleKind, covers, hit, is_out_of_reach, mentions
+from oi_tui.app.engine.policy.rules import (
+    Base,
+    Effect,
+    Rule,
+    RuleKind,
+    covers,
+    covers_hosts,
+    hit,
+    is_out_of_reach,
+    mentions,
+)
 from oi_tui.app.engine.policy.shell import read_shell
 from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
 from oi_tui.app.engine.text.safe import safe_text, visible_text
@@ -76,6 +92,8 @@ class Policy(Value, frozen=True, kw_only=True):
     """Folders of our settings and rules, absolute."""
     allow_destructive: bool = False
     """What would be destroyed does not matter."""
+    functions: FunctionsSection = FunctionsSection()
+    """Lists of what may be called."""
 
 
 class PolicyDecision(NamedTuple):
@@ -164,8 +182,13 @@ def read_source(request: PolicyRequest) -> SourceFacts:
 def _judge(case: _Case) -> tuple[Effect, str, Ground]:
     if case.mode == "plan":
         return "deny", "the mode “plan”", "mode"
+    limited = _judge_functions(case)
+    if limited is not None and limited.verdict == "deny":
+        return "deny", limited.by, "rule"
     if (found := _against(case)) is not None:
         return found
+    if limited is not None:
+        return "ask", limited.by, "rule"
     if guard := _guard(case):
         return "ask", guard, "guard"
     if _carries_away(case):
@@ -175,6 +198,17 @@ def _judge(case: _Case) -> tuple[Effect, str, Ground]:
     if case.request.unasked:
         return "allow", case.request.unasked, "rule"
     return _by_mode(case)
+
+
+def _judge_functions(case: _Case) -> FunctionRuling | None:
+    """What the lists of functions have against it; reading this conversation again is always allowed."""
+    lists, request = case.policy.functions, case.request
+    if not (lists.allow or lists.deny) or request.tool == RECALL:
+        return None
+    uses = find_uses(request.language, request.source, case.reading, request.tool)
+    handed = () if lists.allow else tuple(one for one in case.reading.handovers if one.key)
+    doubts = (UnknownUse(f"{one.what} may run anything", one.line) for one in handed if one.key not in request.handed)
+    return judge_uses(chain(uses, doubts), lists)
 
 
 def _against(case: _Case) -> tuple[Effect, str, Ground] | None:
@@ -204,7 +238,7 @@ def _way_around(rule: Rule, case: _Case) -> str:
     handovers = case.reading.handovers
     if rule.tool == "Python" and case.tool == "Shell":
         handovers = tuple(one for one in handovers if is_python(one.what) or one.what in SHELLS)
-    if not handovers or rule.tool in ("Kernel", "Tool") or _keeps_itself(rule, case):
+    if not handovers or rule.tool in ("Kernel", "Tool", "Net") or _keeps_itself(rule, case):
         return ""
     if mentions(rule, case.request.source):
         return handovers[0].what
@@ -227,6 +261,8 @@ def _keeps_itself(rule: Rule, case: _Case) -> bool:
         case "Shell" if rule.words:
             programs = set(rule.words[0])
             return (confinement.offline and programs <= ONLY_NETWORK) or (confinement.sandboxed and programs <= RIGHTS)
+        case "Net":
+            return confinement.offline
         case "Python" if confinement.offline:
             return of_name(rule.pattern.removesuffix(".*")) == NETWORK
         case _:
@@ -266,13 +302,20 @@ def _allowing(case: _Case) -> str | None:
     rules = [
         rule
         for rule in case.policy.rules
-        if rule.verdict == "allow" and rule.tool == case.tool and (sandboxed or not rule.sandboxed)
+        if rule.verdict == "allow"
+        and (rule.tool == case.tool or (rule.tool, case.tool) == ("Net", "Tool"))
+        and (sandboxed or not rule.sandboxed)
     ]
     if not rules or reading.has_unseen:
         return None
     if case.tool == "Tool":
-        named = (rule for rule in rules if hit(rule, reading, "Tool", case.request.name, case.policy.base) == "yes")
-        return next((_rule_text(rule) for rule in named), None)
+        named = (
+            rule
+            for rule in rules
+            if rule.tool == "Tool" and hit(rule, reading, "Tool", case.request.name, case.policy.base) == "yes"
+        )
+        found = next(((rule,) for rule in named), covers_hosts(rules, reading))
+        return " and ".join(map(_rule_text, found)) or None
     whole = next((rule for rule in rules if _covers_whole(rule, case)), None)
     if whole is not None:
         return _rule_text(whole)

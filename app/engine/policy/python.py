@@ -87,7 +87,7 @@ def read_python(source: str) -> SourceFacts:
     """The reading of a cell; never raises, whatever the text is."""
     if len(source) > LONGEST_SOURCE:
         return SourceFacts(unread=(Unread(TOO_LONG, 1),))
-    tree = _parse(source)
+    tree = parse_python(source)
     automatic = _automatic(source, tree is not None)
     if automatic is not None:
         return _of_magics((automatic,))
@@ -97,7 +97,7 @@ def read_python(source: str) -> SourceFacts:
     if apart.magics and apart.magics[0].sign == "%%":
         return _of_cell(apart.magics[0], apart.body)
     found = _of_magics(apart.magics)
-    tree = _parse(apart.python)
+    tree = parse_python(apart.python)
     if tree is None:
         return merge_facts(found, SourceFacts(unread=(Unread("cannot be read as Python", _wrong_line(apart.python)),)))
     return merge_facts(found, _of_tree(tree, apart.python))
@@ -111,7 +111,8 @@ def add_inline_python(reading: SourceFacts) -> SourceFacts:
     return merge_facts(reading, *found)
 
 
-def _parse(source: str) -> ast.Module | None:
+def parse_python(source: str) -> ast.Module | None:
+    """The tree of a source, None if it is no Python. Never raises."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python's warnings about odd escapes belong to the run

@@ -75,7 +75,7 @@ class Aliases:
                 case _:
                     pass
         self.imported = tuple(imported)
-        self._roots = frozenset(name.name.lstrip(".").partition(".")[0] for name in imported)
+        self.roots = frozenset(name.name.lstrip(".").partition(".")[0] for name in imported)
         for node in nodes:
             match node:
                 case (
@@ -110,7 +110,7 @@ class Aliases:
         """The full name of what is called: `os.remove`, `pathlib.Path().unlink`; "" where there is none."""
         name = self._chain(node)
         root, _, last = name.rpartition(".")
-        if last.strip("_") in REACHED and root.partition(".")[0] in self._roots:
+        if last.strip("_") in REACHED and root.partition(".")[0] in self.roots:
             return last.strip("_")  # `glob.os` is a module; what has such a field may be anything
         return _canonical(name)
 

@@ -126,6 +126,8 @@ class SourceFacts(NamedTuple):
     """Those that are changed to on the way, as far as the source says so."""
     moves: bool = False
     """The folder is changed on the way: a relative path may mean another one."""
+    hosts: tuple[str, ...] = ()
+    """Of a call: all that it reaches, names in ASCII or addresses, in lower case."""
     lasting: bool = False
     """Shell: functions, aliases, variables or options may be other ones afterwards."""
 
@@ -167,5 +169,6 @@ def merge_facts(*readings: SourceFacts) -> SourceFacts:
         inline=tuple(item for reading in readings for item in reading.inline),
         folders=tuple(item for reading in readings for item in reading.folders),
         moves=any(reading.moves for reading in readings),
+        hosts=tuple(item for reading in readings for item in reading.hosts),
         lasting=any(reading.lasting for reading in readings),
     )

@@ -19,7 +19,9 @@ _ORDER = (
 DELETES, WRITES, NETWORK, STARTS = "deletes files", "writes files", "network", "starts a process"
 SECRETS, EXPOSED = "names a place of secrets", "runs without a sandbox"
 FOREIGN = "brings in what others wrote"
-MAY_DESTROY = "may change or delete files or data"
+MAY_DESTROY, MAY_CHANGE = "may change or delete files or data", "may change files or data"
+CHANGES = frozenset({MAY_DESTROY, MAY_CHANGE})
+"""What calls of tools say that do more than read."""
 ENDS, RIGHTS, CODE, PICKLE, PERMISSIONS = (
     *("ends processes", "asks for more rights", "runs text as code", "unpickles data", "changes who may use files"),
 )

@@ -171,6 +171,8 @@ def _example(rule: Rule, example: str) -> SourceFacts:
             return SourceFacts(names=(NameUse(example, 1),)) if named and "." in example else reading
         case "Edit" | "Read":
             return SourceFacts(places=(PathUse(example, 1, writes=True),))
+        case "Net":
+            return SourceFacts(hosts=(example,))
         case "Kernel" | "Tool":
             return SourceFacts()
 

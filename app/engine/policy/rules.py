@@ -16,6 +16,7 @@ word, within a word any characters. This module says what a rule means; `decide.
 
 import re
 import shlex
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from itertools import islice, product
 from posixpath import dirname, join, normpath
@@ -23,19 +24,21 @@ from typing import Literal, NamedTuple
 
 from oi_tui.app.engine.core.values import Reach
 from oi_tui.app.engine.policy.harmless import doubt_about, is_harmless
+from oi_tui.app.engine.policy.host_names import HOST_PATTERN, find_hosts, has_unnamed_hosts, matches_host
 from oi_tui.app.engine.policy.programs import inner_commands
 from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
+from oi_tui.app.engine.policy.risks import CHANGES
 
-RuleKind = Literal["Shell", "Python", "Kernel", "Tool", "Edit", "Read"]
+RuleKind = Literal["Shell", "Python", "Kernel", "Tool", "Edit", "Read", "Net"]
 """Shell commands (also within Python), Python by what it imports and calls, other kernels and tools by name, files by
-path."""
+path, hosts by name."""
 
 Effect = Literal["allow", "ask", "deny"]
 Origin = Literal["admin", "user", "settings", "project"]
 RuleMatch = Literal["yes", "maybe", "no"]
 """`maybe`: a part cannot be read, and could be what the rule means."""
 
-KINDS: tuple[RuleKind, ...] = ("Shell", "Python", "Kernel", "Tool", "Edit", "Read")
+KINDS: tuple[RuleKind, ...] = ("Shell", "Python", "Kernel", "Tool", "Edit", "Read", "Net")
 _WILD = re.compile(r"[*?]")
 
 
@@ -152,7 +155,10 @@ def other_rule(tool: str, pattern: str, verdict: Effect, *, text: str, why: str 
         case "Mcp":
             raise WrongRule(f"{text}: there are no MCP servers here yet, so nothing would keep this rule")
         case "Net":
-            raise WrongRule(f"{text}: hosts are allowed by `network` and `hosts` of the section [sandbox]")
+            host = pattern.lower().rstrip(".")
+            if not HOST_PATTERN.fullmatch(host):
+                raise WrongRule(f"{text}: a host is named, as in Net(example.org) or Net(*.example.org)")
+            return _check_reach(Rule("Net", verdict, text, pattern=host, why=why, sandboxed=sandboxed))
         case _:
             raise WrongRule(f"{tool!r} is no tool: there are {', '.join(KINDS)}")
 
@@ -225,6 +231,10 @@ def hit(rule: Rule, reading: SourceFacts, tool: RuleKind, name: str, base: Base)
             found = "yes" in answers
         case "Edit" | "Read":
             return _hit_path(rule, reading, base)
+        case "Net":
+            if any(matches_host(rule.pattern, host) for host in find_hosts(reading)):
+                return "yes"
+            return "maybe" if has_unnamed_hosts(reading) or tool == "Kernel" else "no"
     return "yes" if found else "maybe" if _may_hide(reading, tool) else "no"
 
 
@@ -321,6 +331,15 @@ def _path_pattern(path: str) -> str:
     """`**` matches any folders, `*` and `?` anything within one name."""
     made = re.escape(path).replace(r"/\*\*", "(?:/.*)?").replace(r"\*\*", ".*")
     return made.replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+
+
+def covers_hosts(rules: Iterable[Rule], reading: SourceFacts) -> tuple[Rule, ...]:
+    """The rules that together cover all hosts of a call that only reads; () if they do not."""
+    if reading.unread or not reading.hosts or any(risk.what in CHANGES for risk in reading.risks):
+        return ()
+    named = [rule for rule in rules if rule.tool == "Net"]
+    used = [next((rule for rule in named if matches_host(rule.pattern, host)), None) for host in reading.hosts]
+    return tuple(dict.fromkeys(rule for rule in used if rule is not None)) if None not in used else ()
 
 
 def covers(rule: Rule, command: ShellCommand) -> bool:

@@ -19,7 +19,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Confinement, Value
 from oi_tui.app.engine.policy.reading import Handover, PathUse, ReplacedFile, Risk, SourceFacts, Unread, merge_facts
-from oi_tui.app.engine.policy.risks import EXPOSED, FOREIGN, MAY_DESTROY, NETWORK, SECRETS
+from oi_tui.app.engine.policy.risks import EXPOSED, FOREIGN, MAY_CHANGE, MAY_DESTROY, NETWORK, SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
 
 Arguments = dict[str, Any]
@@ -140,7 +140,7 @@ class Tool:
     def facts(self, source: str) -> SourceFacts:
         """The effects of a call with these arguments, as far as known. Never raises."""
         may, exposed = self.capabilities, not self.confinement.sandboxed
-        risks = [Risk(MAY_DESTROY if may.destroys and exposed else "may change files or data", WHOLE)] * may.writes
+        risks = [Risk(MAY_DESTROY if may.destroys and exposed else MAY_CHANGE, WHOLE)] * may.writes
         risks += [Risk(NETWORK, WHOLE)] * may.network + [Risk(EXPOSED, WHOLE)] * exposed
         risks += [Risk(FOREIGN, WHOLE)] * self.foreign
         known = SourceFacts(risks=tuple(risks))

@@ -46,12 +46,20 @@ class FolderPolicySettings(SettingsSection, frozen=True, kw_only=True):
     mode: Literal["plan", "dontAsk", "default", "acceptEdits"] | None = None
 
 
+class FolderFunctionsSettings(SettingsSection, frozen=True, kw_only=True):
+    """Of the section [functions]."""
+
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] | None = None
+
+
 class FolderSettings(SettingsSection, frozen=True, kw_only=True):
     """All that a project's `config.toml` may say."""
 
     loop: FolderLoopSettings = FolderLoopSettings()
     sandbox: FolderSandboxSettings = FolderSandboxSettings()
     policy: FolderPolicySettings = FolderPolicySettings()
+    functions: FolderFunctionsSettings = FolderFunctionsSettings()
 
     def items(self) -> Iterator[tuple[str, object]]:
         """Each setting by its name."""

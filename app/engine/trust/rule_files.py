@@ -13,6 +13,7 @@ from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.owned_file import read_owned_file
 from oi_tui.app.engine.files.paths import PROJECT, admin_dir
 from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.functions import check_lists
 from oi_tui.app.engine.policy.rule_text import parse_rules, parse_short
 from oi_tui.app.engine.policy.rules import Base, Origin, Rule
 from oi_tui.app.engine.trust.folder_settings import RULES, digest_of
@@ -38,9 +39,11 @@ def load_policy(
     be changed unasked.
     """
     section = settings.policy
+    check_lists(settings.functions)
     return Policy(
         mode=requested_mode(section),
         allow_destructive=section.allow_destructive,
+        functions=settings.functions,
         rules=(
             *read_rules(admin, "admin", owner=0),
             *read_rules(folder / RULES, "user", owner=os.getuid()),

@@ -82,7 +82,7 @@ async def _ask(
     """One request: the page, or where it is instead."""
     try:
         found = await reach.addresses(address.authority)
-        session = await open_http(address.text, _HEADERS, environ, resolver=pinned_resolver(found), unpack=False)
+        session = await open_http(address.text, None, environ, resolver=pinned_resolver(found), unpack=False)
     except HostRefused as error:
         raise NotFetched(f"{address.host_words} {error}.") from error
     except SettingsError as error:
@@ -90,7 +90,7 @@ async def _ask(
     from aiohttp import ClientError, ClientResponseError  # deferred: heavy
 
     try:
-        async with session, session.get(address.text, allow_redirects=False) as answer:
+        async with session, session.get(address.text, headers=_HEADERS) as answer:
             if answer.status != 200:
                 why = one_line(answer.reason or "")[:100]
                 raise NotFetched(f"{address.host_words} answered {answer.status}{f' ({why})' if why else ''}.")

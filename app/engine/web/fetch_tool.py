@@ -108,7 +108,7 @@ def fetch_facts(arguments: Arguments) -> SourceFacts:
         address = read_address(text)
     except WrongAddress as error:
         return SourceFacts(risks=secret, unread=(Unread(f"no address that is fetched: {error}", WHOLE),))
-    return SourceFacts(risks=(Risk(f"asks {address.host_words}", WHOLE), *secret))
+    return SourceFacts(risks=(Risk(f"asks {address.host_words}", WHOLE), *secret), hosts=(address.authority.host,))
 
 
 def tell_part(address: PageAddress, page: PageText, begin: int) -> str:
