@@ -121,3 +121,19 @@ def look_at_the_first_frame(tmp_path: Path, clean_env: dict[str, str]) -> None:
     assert set(patterns.split()) - set(PATTERNS.split()) == set(), "let `re` compile it when it is used first"
     assert dataclasses == "", "a struct of msgspec is made in a tenth of the time"
     assert libraries == "", "each takes more than a millisecond, with what it brings"
+
+
+PARTS = """
+import re
+import oi_tui.app.screens.chat_parts
+from oi_tui.widgets.timeline import graphics_sixel, wrap
+
+print(*(name for name, value in vars(wrap).items() if isinstance(value, re.Pattern)))
+print(graphics_sixel._only.cache_info().currsize)
+"""
+
+
+def test_what_only_some_sessions_show_is_not_made_ready_after_the_first_frame(clean_env: dict[str, str]) -> None:
+    command = [sys.executable, "-c", PARTS]
+    finished = subprocess.run(command, env=clean_env, capture_output=True, text=True, timeout=60, cwd="/")
+    assert finished.stdout.split() == ["_WORD", "0"], finished.stderr

@@ -8,15 +8,13 @@ screen of it changes with every scroll.
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 
 BAND = 6
 """Rows of pixels in one line of sixels."""
 
 _KEPT = 4
 """Written out runs that are kept: the view goes back and forth."""
-
-_ONLY = [bytes(index == colour for index in range(256)) for colour in range(256)]
-"""For each colour the table that makes its index 1 and the others 0."""
 
 _REPEATED = re.compile(rb"([?-~])\1{3,}")
 
@@ -75,7 +73,7 @@ def _percent(colour: tuple[int, int, int]) -> str:
 def _sixels(lines: list[bytes], colour: int) -> bytes:
     """One line of sixels in one colour: six rows of bytes become one by arithmetic on very long numbers."""
     width = len(lines[0])
-    table = _ONLY[colour]
+    table = _only(colour)
     total = 0
     for bit, line in enumerate(lines):
         if colour in line:
@@ -83,3 +81,9 @@ def _sixels(lines: list[bytes], colour: int) -> bytes:
     total += int.from_bytes(b"?" * width, "big")  # bits 0 to 63 are written as the characters from `?`
     sixels = total.to_bytes(width, "big").rstrip(b"?")
     return _REPEATED.sub(lambda run: b"!%d%b" % (len(run[0]), run[1]), sixels)
+
+
+@cache
+def _only(colour: int) -> bytes:
+    """The table that makes this index 1 and the others 0."""
+    return bytes(index == colour for index in range(256))

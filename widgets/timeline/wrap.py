@@ -49,12 +49,13 @@ _CLOSES = (
 """What no line starts with: closing punctuation, small kana, marks of repetition."""
 
 _MARKS = "\u0300-\u036f\u3099\u309a\u200d\ufe0f"
-_HAS_WIDE = re.compile(f"[{_WIDE}]")
-_UNIT = re.compile(
+_HAS_WIDE = f"[{_WIDE}]"
+_UNIT = (
     rf"(?:[{_OPENS}([{{]*(?![{_OPENS}{_CLOSES}])[{_WIDE}][{_MARKS}]*[{_CLOSES}{_MARKS},.!?;:)\]}}'\"…]*"  # one
     rf"|[{_OPENS}]*[^ {_WIDE}]+[{_CLOSES}{_MARKS}]*|[{_OPENS}{_CLOSES}]+) *| +"
 )
-"""What stays together: an ideograph with its punctuation, a word of other scripts."""
+"""What stays together: an ideograph with its punctuation, a word of other scripts. Compiled on first use, as is the one
+above: the two take a hundredth of a second."""
 
 
 def wrap(runs: Sequence[TextRun], width: int) -> list[Line]:
@@ -139,7 +140,8 @@ def _spans(plain: str, width: int) -> Iterator[tuple[int, int]]:
 def _paragraph(text: str, width: int) -> Iterator[tuple[int, int]]:
     start = used = 0
     width_of = len if text.isascii() else cell_len
-    for match in (_UNIT if _HAS_WIDE.search(text) else _WORD).finditer(text):
+    is_wide = not text.isascii() and re.search(_HAS_WIDE, text)
+    for match in re.finditer(_UNIT, text) if is_wide else _WORD.finditer(text):
         word = match.group().rstrip(" ")
         wide = width_of(word)
         if used and used + wide > width:
