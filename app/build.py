@@ -56,14 +56,23 @@ from oi_tui.app.engine.trust.instruction_files import folder_instructions
 from oi_tui.app.engine.trust.rule_files import load_policy
 from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
 from oi_tui.app.engine.web.web_tools import web_tools
+from oi_tui.app.engine.workspace.checkpoints import Checkpoints
+from oi_tui.app.engine.workspace.file_tools import file_tools
 from oi_tui.app.frontend.client import LocalClient
 from oi_tui.plugins.decisions_file import PLUGINS_FILE
 from oi_tui.plugins.host import engine_hooks
 
 
+def checkpoints_dir() -> Path:
+    """Files as they were before they were changed, beside the sessions."""
+    return paths.data_dir() / "checkpoints"
+
+
 def open_store() -> Store:
     """The sessions of this person; StoreError or OiTuiError in plain words if the folder cannot be used."""
-    return Store(paths.private_dir(paths.data_dir()) / "sessions.db", on_delete=forget_answers)
+    return Store(
+        paths.private_dir(paths.data_dir()) / "sessions.db", forget_answers, Checkpoints(checkpoints_dir()).forget
+    )
 
 
 def ledger_file() -> Path:
@@ -116,7 +125,8 @@ def make_engine(
     )
     spill_dir = paths.private_dir(paths.data_dir() / "outputs")
     added = kernel_additions(hooks, settings.functions)
-
+    checkpoints = Checkpoints(checkpoints_dir())
+    web = web_tools(settings.web, environ, credential_store(), secrets.learn)
     return Engine(
         Services(
             setup=setup,
@@ -131,8 +141,9 @@ def make_engine(
             ledger=Ledger(ledger_file()),
             hooks=hooks,
             instructions=instructions,
-            make_tools=(web_tools(settings.web, environ, credential_store(), secrets.learn), *own_tools(setup)),
+            make_tools=(file_tools(profile, checkpoints), web, *own_tools(setup)),
             mcp=mcp_servers(setup, environ, secrets),
+            checkpoints=checkpoints,
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
         )

@@ -46,7 +46,6 @@ class Modal(Protocol):
 
     def take(self, event: Key) -> bool:
         """Whether this key did something."""
-        ...
 
     def begin(self) -> None:
         """What was written was sent."""

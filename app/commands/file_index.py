@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate, compress
 from typing import NamedTuple
 
-from oi_tui.app.commands.ignore_rules import IgnoreRules, is_ignored, load_ignores
 from oi_tui.app.commands.mentions import write_mention
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.workspace.ignore_rules import NEVER, IgnoreRules, is_ignored, load_ignores, outer_ignores
 
 MOST = 200_000
 """Entries of an index."""
@@ -36,9 +36,6 @@ FOUND = 50
 
 ENOUGH = 10
 """With this many paths that contain the query, paths that only have its letters are not searched."""
-
-NEVER = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".ipynb_checkpoints"})
-"""Folders that nobody means, and that can be very large."""
 
 BREATHER = 500
 """Entries after which the walk lets others have the processor."""
@@ -166,7 +163,7 @@ def walk_folder(folder: str, most: int = MOST, within: float = WALK) -> FileTabl
     end = time.monotonic() + within
     found: list[str] = []
     text = 0
-    waiting: deque[tuple[str, tuple[IgnoreRules, ...]]] = deque([("", tuple(_outer_rules(folder)))])
+    waiting: deque[tuple[str, tuple[IgnoreRules, ...]]] = deque([("", tuple(outer_ignores(folder)))])
     while waiting:
         prefix, layers = waiting.popleft()
         own = load_ignores(os.path.join(folder, prefix, ".gitignore"), prefix)
@@ -191,23 +188,6 @@ def walk_folder(folder: str, most: int = MOST, within: float = WALK) -> FileTabl
                 if is_folder:
                     waiting.append((f"{path}/", layers))
     return FileTable.of(found)
-
-
-def _outer_rules(folder: str) -> Iterator[IgnoreRules]:
-    """Of the folders above, up to the one that git keeps its things in, and of that."""
-    above: list[tuple[str, str]] = []
-    place, inner = os.path.abspath(folder), ""
-    while not os.path.lexists(os.path.join(place, ".git")):
-        parent, name = os.path.split(place)
-        if parent == place:
-            return
-        place, inner = parent, f"{name}/{inner}"
-        above.append((place, inner))
-    files = [(os.path.join(place, ".git", "info", "exclude"), inner)]
-    files += [(os.path.join(one, ".gitignore"), below) for one, below in reversed(above)]
-    for file, below in files:
-        if (rules := load_ignores(file, above=below)) is not None:
-            yield rules
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool | None:

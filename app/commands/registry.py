@@ -3,10 +3,12 @@ A row has either an `action` of the screen or the app, or a `verb` that is sent 
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.session_records import ExportFormat
+from oi_tui.app.engine.core.tool_verbs import LookPurpose, ReadChanges, UndoChanges, UndoScope
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (
     AddRule,
@@ -174,6 +176,23 @@ def _set_complete(argument: str) -> AnyVerb:
     return SetComplete(on=argument == "on")
 
 
+_SCOPE = Argument("turn|block|session", required=False)
+_SCOPE_OF: dict[str, UndoScope] = {"": "turn", "turn": "turn", "block": "block", "session": "session"}
+_ON_FILES: tuple[tuple[LookPurpose, str, str], ...] = (
+    ("undo", "Undo changes of files", "Files as before the last turn that changed some"),
+    ("redo", "Redo changes of files", "What was undone last, made again"),
+    ("diff", "Changes of files", "What the last turn that changed files did to them"),
+)
+
+
+def _look_at_changes(purpose: LookPurpose, argument: str) -> AnyVerb:
+    scope, now = _SCOPE_OF.get(argument.removesuffix("yes").strip()), argument.endswith("yes")
+    if scope is None:
+        raise WrongArgument(f"Say /{purpose}, /{purpose} block or /{purpose} session.")
+    does = now and purpose != "diff"
+    return UndoChanges(scope=scope, redo=purpose == "redo") if does else ReadChanges(scope=scope, purpose=purpose)
+
+
 def _add_rule(argument: str) -> AnyVerb:
     verdict, _, rule = argument.partition(" ")
     match verdict:
@@ -217,6 +236,8 @@ COMMANDS: tuple[Command, ...] = (
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
         arguments=(Argument("USD|N tokens|off", required=False),), verb=_set_budget, decides=bool,
     ),
+    *(Command(name, title, said, slash=name, arguments=(_SCOPE,), verb=partial(_look_at_changes, name), when="begun")
+      for name, title, said in _ON_FILES),
     Command(
         "usage", "Usage", "What was spent in this session, today and this month", slash="usage", shell="usage",
         verb=lambda _: TellUsage(),

@@ -174,7 +174,7 @@ class BlockActions:
             self.frame = KernelFrame(language, self._bridge.send, lambda: not self._bridge.stopped)
             content = content._replace(source=self.frame)
         try:
-            screen = ViewerScreen(content, self.palette, self._folder, editor=self._editor)
+            screen = ViewerScreen(content, self.palette, _folder_of(self._bridge), editor=self._editor)
         except CannotRead as error:
             self._tell(str(error), warning=True)
             return
@@ -216,7 +216,7 @@ class BlockActions:
             self.palette,
             source=picture.source,
             words=picture.words,
-            folder=self._folder,
+            folder=_folder_of(self._bridge),
         )
         self._place.app.push_screen(screen)
 
@@ -225,7 +225,10 @@ class BlockActions:
         if form is None:
             return
         screen = SaveAsScreen(
-            form.name, self._folder, what=form.title, send=lambda path: self._save_remote(path, form.saved())
+            form.name,
+            _folder_of(self._bridge),
+            what=form.title,
+            send=lambda path: self._save_remote(path, form.saved()),
         )
         path = await self._place.app.push_screen_wait(screen)
         if path is None:
@@ -292,10 +295,6 @@ class BlockActions:
     @property
     def _is_in_front(self) -> bool:
         return self._place.app.screen is self._place.screen
-
-    @property
-    def _folder(self) -> Path:
-        return Path(self._bridge.transcript.cwd or ".")
 
     # -- code --------------------------------------------------------------------------------------------------
 
@@ -369,3 +368,7 @@ def _hidden_note(hidden: int) -> str:
     if not hidden:
         return ""
     return f" {hidden:,} hidden character{' is' if hidden == 1 else 's are'} written out as <U+…>."
+
+
+def _folder_of(bridge: Bridge) -> Path:
+    return Path(bridge.transcript.cwd or ".")

@@ -37,6 +37,7 @@ from oi_tui.app.engine.core.protocol import (
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.tool_replies import ChangesFound
 from oi_tui.app.engine.core.verbs import SetApproval
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import Connect
@@ -287,8 +288,8 @@ class ChatScreen(Screen[None]):
                 self.parts.names.show(reply)
             case Detached():
                 self.leaving.follow(reply)
-            case ContextFound():
-                self.parts.pane.show_context(reply)
+            case ContextFound() | ChangesFound():
+                self.parts.pane.show_found(reply)
             case KernelsFound():
                 self.parts.kernels.show(reply)
             case InstructionsFound():

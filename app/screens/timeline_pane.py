@@ -8,9 +8,11 @@ from textual.containers import Vertical
 from oi_tui.app.engine.core.blocks import Action, Block
 from oi_tui.app.engine.core.kernel_looks import FrameSeen, WidgetsFound
 from oi_tui.app.engine.core.protocol import ContextFound
+from oi_tui.app.engine.core.tool_replies import ChangesFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.block_actions import BlockActions
 from oi_tui.app.screens.bottom import Bottom
+from oi_tui.app.screens.undo_screen import show_changes
 from oi_tui.app.screens.viewer import TableContent
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
@@ -113,19 +115,20 @@ class TimelinePane(Vertical):
         """A table that is in no block, on the whole screen."""
         self._actions.show(TableContent(title, table), language)
 
-    def take_rows(self, seen: FrameSeen) -> None:
-        """Rows of the table that is open."""
-        if self._actions.frame is not None:
-            self._actions.frame.take(seen)
-
-    def take_widgets(self, found: WidgetsFound) -> None:
-        """What can be operated in the widgets that are open."""
-        if self._actions.widgets is not None and self._actions.widgets.is_attached:
+    def take(self, found: FrameSeen | WidgetsFound) -> None:
+        """Rows of the table that is open, or what can be operated in the widgets that are."""
+        if isinstance(found, FrameSeen):
+            if self._actions.frame is not None:
+                self._actions.frame.take(found)
+        elif self._actions.widgets is not None and self._actions.widgets.is_attached:
             self._actions.widgets.take(found)
 
-    def show_context(self, found: ContextFound) -> None:
-        """What takes the room in the model's context."""
-        self._actions.context.show(found.context)
+    def show_found(self, found: ContextFound | ChangesFound) -> None:
+        """What takes the room in the model's context; what was changed in files, or what undo would do."""
+        if isinstance(found, ContextFound):
+            self._actions.context.show(found.context)
+        else:
+            show_changes(self.app, found, self._bridge, self._actions.palette)
 
     def rebuild(self) -> None:
         """Let the person choose runs to repeat."""

@@ -59,7 +59,5 @@ class VariablesPanel(Inspector):
                 self.show(found)
             case VariableSeen():
                 self.show_detail(found)
-            case FrameSeen():
-                self._pane.take_rows(found)
-            case WidgetsFound():
-                self._pane.take_widgets(found)
+            case FrameSeen() | WidgetsFound():
+                self._pane.take(found)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.commands.file_index import FileIndex, FileTable, find_files, walk_folder
-from oi_tui.app.commands.ignore_rules import IgnoreRules, is_ignored, read_ignores
 from oi_tui.app.commands.mentions import Mentions, find_mentions, write_mention
+from oi_tui.app.engine.workspace.ignore_rules import IgnoreRules, is_ignored, read_ignores
 
 
 def make(folder: Path, *names: str) -> None:

@@ -13,7 +13,8 @@ from rich.style import Style
 
 from oi_tui.app.engine.text.safe import SPELLED_OUT, safe_text, visible_text
 from oi_tui.widgets.rows.row import RowStrip
-from oi_tui.widgets.timeline.lexing import LexedLine, LineLexer, lex_whole
+from oi_tui.widgets.timeline.diff_tokens import LexedLine
+from oi_tui.widgets.timeline.lexing import LineLexer, lex_whole
 from oi_tui.widgets.timeline.row_pieces import Canvas
 from oi_tui.widgets.timeline.wrap import Continuation, fold_offsets, fold_runs
 

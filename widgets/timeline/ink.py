@@ -7,6 +7,7 @@ from rich.color import Color
 from rich.style import Style
 
 from oi_tui.themes.palette import Palette, rich_palette
+from oi_tui.widgets.timeline.diff_tokens import ADDED_WORD, REMOVED_WORD
 
 
 class Sgr(NamedTuple):
@@ -17,6 +18,10 @@ class Sgr(NamedTuple):
     background: int | str | None = None
     attributes: frozenset[str] = frozenset()
     """Names of Rich style attributes."""
+
+
+_CHANGED_WORDS = frozenset({REMOVED_WORD, ADDED_WORD})
+"""By weight and line too, not by colour alone."""
 
 
 class Ink:
@@ -100,7 +105,16 @@ class Ink:
             nearest = nearest.parent
         if nearest is None:
             return self.code
-        return self.code + Style(color=colours[nearest], italic=nearest is Token.Comment or None)
+        words = Style(bold=True, underline=True) if kind in _CHANGED_WORDS else Style()
+        return self.code + Style(color=colours[nearest], italic=nearest is Token.Comment or None) + words
+
+    def diff(self, kind: _TokenType) -> Style:
+        """Style of a token of a diff among outputs."""
+        style = self.token(kind)
+        plain = kind is Token or kind is Token.Comment
+        return (self.console_dim if kind is Token.Comment else self.console) + (
+            Style() if plain else Style(color=style.color, bold=style.bold, underline=style.underline)
+        )
 
     def _console(self, state: Sgr, base: Style) -> Style:
         foreground, background = self._colour(state.foreground), self._colour(state.background)

@@ -12,7 +12,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Error, Text, Token, _TokenType
 from pygments.util import ClassNotFound
 
-LexedLine = list[tuple[_TokenType, str]]
+from oi_tui.widgets.timeline.diff_tokens import LexedLine, lex_diff
 
 LONGEST_LINE = 2_000
 """Characters; a longer line is shown without colours, at once."""
@@ -44,6 +44,8 @@ class LineLexer:
 
 def lex_whole(language: str, text: str) -> list[LexedLine]:
     """Tokens of all lines of a finished source, with constructs over several lines exact."""
+    if language == "diff":
+        return lex_diff(text)
     lexer = _lexer(language)
     lines: list[LexedLine] = [[]]
     if lexer is None:

@@ -62,6 +62,7 @@ class Dialogue:
         self._plugins, self._halt, self._emit = plugins, halt, emit
         self._conversation = Conversation(instructions.redactor, settings.output_to_model)
         self._instructions, self._ready = instructions, ready
+        instructions.offered = lambda: frozenset(spec.name for spec in self._tools(recall=False))
         self._review = AnswerReview(transcript, kernels, emit, plugins)
         self.required = RequiredAnswer(emit, lambda: settings.answer_tries)
         spilled = runners.tools.spill_dir
@@ -195,7 +196,8 @@ class Dialogue:
         model = self._choices.model
         if model is not None and not self._review.allows_calls(model.name):
             return ()
-        return self._runners.tools.specs(self._kernels.languages, recall=recall)
+        small = self._instructions.is_small
+        return self._runners.tools.specs(self._kernels.languages, recall=recall, small=small)
 
     def _canonical(self, label: str) -> Language | None:
         """The language of a fence; a call of the tool that reads what was left out is written like one."""

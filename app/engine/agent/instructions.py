@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from oi_tui.app.engine.agent.prompt import system_prompt
+from oi_tui.app.engine.agent.prompt import FILE_TOOLS, system_prompt
+from oi_tui.app.engine.core.chat_model import EDIT_FILE
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import Emit, InstructionsChanged, NoticeAdded
 from oi_tui.app.engine.core.ids import new_id
@@ -51,6 +52,8 @@ class Instructions:
         self._today = today
         self.of_plugins: Callable[[], tuple[InstructionPart, ...]] = tuple
         """What plugins add; the same for the whole session."""
+        self.offered: Callable[[], frozenset[str]] = frozenset
+        """Names of the tools that the model is offered."""
 
     def use(self, text: str | None) -> None:
         """The person's own from the next step on, None those of the settings again; SettingsError if this is no
@@ -88,9 +91,10 @@ class Instructions:
         own = self._sources.own
         if transcript.instructions is not None:
             own = (InstructionPart(origin="own", name=SESSION, text=transcript.instructions),)
-        facts = "" if self._sources.is_small(transcript.model) else f"Today is {self._today().isoformat()}."
+        facts = "" if self.is_small else f"Today is {self._today().isoformat()}."
         found = (
             InstructionPart(origin="program", name="oi-tui", text=base),
+            InstructionPart(origin="program", name="files", text=FILE_TOOLS if EDIT_FILE in self.offered() else ""),
             *self._sources.limits,
             *fit_instructions(self._sources.folder, most),
             *map(self._render_or_keep, own),
@@ -98,6 +102,11 @@ class Instructions:
             InstructionPart(origin="facts", name="date", text=facts),
         )
         return tuple(part for part in found if part.text.strip())
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the model in use is one for which every word counts."""
+        return self._sources.is_small(self._transcript.model)
 
     @property
     def writes_helpers(self) -> bool:

@@ -52,6 +52,12 @@ FAILED = (
 UNSEEN = "You cannot see pictures; code can open the file."
 """Said with a picture that is not sent: models describe what they have not seen."""
 
+FILE_TOOLS = (
+    "For looking at text files and changing them, prefer the tools read_file, list_files, search_files, edit_file and "
+    "write_file to code: the user sees each change as a diff, and can undo it."
+)
+"""Said to models that are offered them."""
+
 LEFT_OUT = "[The user left a part of the conversation out here.]"
 
 EARLIER = "Earlier messages are left out."

@@ -11,6 +11,9 @@ RECALL = "recall"
 ASK_USER = "ask_user"
 """The tool by which a model asks the person something."""
 
+WRITE_FILE, EDIT_FILE = "write_file", "edit_file"
+"""The tools that change a file of the person."""
+
 
 class ToolCall(Value, frozen=True, kw_only=True):
     """A whole native call as the model made it; `arguments` is the JSON text."""

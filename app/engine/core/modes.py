@@ -5,9 +5,9 @@ This is one of two axes; the other is `sandbox.mode`: what code that runs can re
 
     plan               nothing runs
     dontAsk            what no rule allows is refused; nobody is asked
-    default            what no rule allows is asked about
-    acceptEdits        as default; file edits in the workspace will run without approval, once there is a tool for them
-    auto               what stays in a sandbox without network runs; everything else is asked about
+    default            what no rule allows is asked about, but for tools that only read the folder
+    acceptEdits        as default; tools change files of the folder without a question, but for what runs later
+    auto               the same, and what stays in a sandbox without network runs; everything else is asked about
     unlessDestructive  everything runs but what destroys something, which is asked about
     bypassPermissions  everything runs, except for rules, hidden characters or a secret that may leave
 """

@@ -1,5 +1,6 @@
 """What the engine answers about the tools of a session."""
 
+from oi_tui.app.engine.core.tool_verbs import LookPurpose, UndoScope
 from oi_tui.app.engine.core.values import SessionReply, Value
 
 
@@ -57,4 +58,30 @@ class ServersFound(SessionReply, frozen=True, kw_only=True, tag=True):
     """What could not be done, as a sentence."""
 
 
-AboutTools = ToolsFound | ServersFound
+class ChangedFile(Value, frozen=True, kw_only=True):
+    """A file that was changed, or would be."""
+
+    name: str
+    """Relative to the folder where it is in it."""
+    diff: str
+    """Unified, bounded."""
+    problem: str = ""
+    """Why it would not be brought back, in words that follow its name; "" if it would."""
+    forceable: bool = False
+    """Whether it would be, if the person insists."""
+
+
+class ChangesFound(SessionReply, frozen=True, kw_only=True, tag=True):
+    """Answer to `ReadChanges`: each file once, whatever was done to it in between."""
+
+    scope: UndoScope = "turn"
+    block_id: str = ""
+    purpose: LookPurpose = "diff"
+    files: tuple[ChangedFile, ...] = ()
+    state: str = ""
+    """Differs where anything of it would be another by now."""
+    why: str = ""
+    """Why there is nothing, "" if there is something."""
+
+
+AboutTools = ToolsFound | ServersFound | ChangesFound

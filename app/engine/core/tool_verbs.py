@@ -4,6 +4,12 @@ from typing import Literal
 
 from oi_tui.app.engine.core.values import SessionVerb
 
+UndoScope = Literal["block", "turn", "session"]
+"""Which changes of files are meant together: of one block, of the turn that it belongs to, or all of the session."""
+
+LookPurpose = Literal["diff", "undo", "redo"]
+"""To see what was changed, or what undo or redo would do."""
+
 
 class FindTools(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Which tools the model may call; answered with `ToolsFound`."""
@@ -29,4 +35,28 @@ class ChangeServer(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Of what was shown when the person agreed."""
 
 
-ToolVerb = FindTools | FindServers | ChangeServer
+class FileVerb(SessionVerb, frozen=True, kw_only=True):
+    """Base of those about changes of files."""
+
+    scope: UndoScope = "turn"
+    block_id: str = ""
+    """Of the block, or of one of the turn; "" is the last one that changed a file."""
+
+
+class ReadChanges(FileVerb, frozen=True, kw_only=True, tag=True):
+    """What was changed, or what undo or redo would change; answered with `ChangesFound`."""
+
+    purpose: LookPurpose = "diff"
+
+
+class UndoChanges(FileVerb, frozen=True, kw_only=True, tag=True):
+    """Bring files back, or (`redo`) what was undone last; a notice says what came of it."""
+
+    redo: bool = False
+    shown: str = ""
+    """The `state` of the `ChangesFound` that the person saw: in another state nothing is done. "": whatever it is."""
+    force: bool = False
+    """Also files that were changed since by somebody else."""
+
+
+ToolVerb = FindTools | FindServers | ChangeServer | ReadChanges | UndoChanges

@@ -67,6 +67,9 @@ class Confinement(Value, frozen=True, kw_only=True):
     """A sandbox is around it; where that does not hold, the kernel does not start. The weaker lock is none."""
     offline: bool = False
     """Nothing can be reached from inside."""
+    own_rules: bool = False
+    """No sandbox, but the program's own rules for paths: it reads and changes single files of the folder, and nothing
+    else; what it changes can be undone, where the reading of a call does not say otherwise."""
     reach: Reach | None = None
     """Files that can be reached; None where nothing is promised. The weaker lock promises it too."""
     packages: PackageHome | None = None

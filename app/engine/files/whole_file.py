@@ -1,5 +1,6 @@
 """A file that is there whole or not at all, also when the program or the machine ends in between."""
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -7,16 +8,17 @@ from pathlib import Path
 PRIVATE = 0o600
 
 
-def write_whole(path: Path, data: bytes | Path, *, over: bool = False, mode: int | None = PRIVATE) -> None:
+def write_whole(
+    path: Path, data: bytes | Path, *, over: bool = False, mode: int | None = PRIVATE, at: int | None = None
+) -> None:
     """Write a file beside `path`, sync it, and give it the name; in place of another file only with `over`.
 
-    `data` may be another file, which is copied. Without a `mode` the permissions are those that the umask leaves.
-    OSError if it fails (FileExistsError); nothing is left behind then.
+    `data` may be another file, which is copied. Without a `mode` the permissions are those that the umask leaves. With
+    an open folder `at`, `path` is a bare name in it. OSError if it fails (FileExistsError); nothing is left then.
     """
     beside = path.with_name(f".{os.urandom(8).hex()}.part")
-    descriptor = os.open(
-        beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else PRIVATE
-    )
+    permissions = 0o666 if mode is None else PRIVATE
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, permissions, dir_fd=at)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if isinstance(data, Path):
@@ -29,18 +31,19 @@ def write_whole(path: Path, data: bytes | Path, *, over: bool = False, mode: int
             file.flush()
             os.fsync(file.fileno())
         if not over:
-            _take_name(beside, path)
+            _take_name(beside, path, at)
         else:
-            beside.replace(path)
+            os.replace(beside, path, src_dir_fd=at, dst_dir_fd=at)
     finally:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=at)
 
 
-def _take_name(beside: Path, path: Path) -> None:
+def _take_name(beside: Path, path: Path, at: int | None) -> None:
     try:
-        os.link(beside, path, follow_symlinks=False)
+        os.link(beside, path, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
     except FileExistsError:
         raise
     except OSError:  # a file system without links: an empty file keeps the name until the whole one takes its place
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE))
-        beside.replace(path)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE, dir_fd=at))
+        os.replace(beside, path, src_dir_fd=at, dst_dir_fd=at)

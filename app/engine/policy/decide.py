@@ -357,10 +357,20 @@ def _unwanted_harm(case: _Case) -> str:
     return f"what it does: it {harm.words} (permitted by --allow-destructive or a rule for {example})"
 
 
+def _is_held(case: _Case) -> bool:
+    """Whether the mode lets this call of ours run unasked: it reads the folder, or changes one file of it."""
+    if not case.request.confinement.own_rules or case.reading.unread or any(risk.grave for risk in case.reading.risks):
+        return False
+    writes = any(place.writes for place in case.reading.places)
+    return case.mode in (("acceptEdits", "auto") if writes else ("default", "acceptEdits", "auto"))
+
+
 def _by_mode(case: _Case) -> tuple[Effect, str, Ground]:
     reading, confinement = case.reading, case.request.confinement
     told = f"the mode “{case.mode}”"
     match case.mode:
+        case _ if _is_held(case):
+            return "allow", told, "mode"
         case "bypassPermissions" | "unlessDestructive":
             return "allow", told, "mode"
         case "auto" if not (confinement.sandboxed and confinement.offline):

@@ -12,7 +12,7 @@ from oi_tui.app.engine.policy.losses import Loss
 from oi_tui.app.engine.policy.overwrites import clears_away, git_options, may_destroy_unseen
 from oi_tui.app.engine.policy.programs import inner_commands
 from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
-from oi_tui.app.engine.policy.risks import MAY_DESTROY
+from oi_tui.app.engine.policy.risks import DECEIVES, MAY_DESTROY, RUNS_LATER
 from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.text.safe import safe_text
 
@@ -35,6 +35,9 @@ class Harm(NamedTuple):
 
 _DELETE, _DISK, _DROP = "deletes files", "changes disks", "drops data"
 _DISCARD, _FORCE, _REMOTE = "throws changes away", "overwrites a remote branch", "deletes what others may use"
+
+_UNPROMISED = frozenset({MAY_DESTROY, RUNS_LATER, DECEIVES})
+"""Risks of calls that count as if something were destroyed."""
 
 _ALWAYS: dict[str, str] = (
     dict.fromkeys(("shred", "srm", "wipefs", "truncate", "rimraf"), _DELETE)
@@ -97,7 +100,7 @@ def find_harm(
 ) -> Harm | None:
     """The first thing the source would destroy, None if the reading finds none; `made` are the absolute paths of files
     that earlier runs of the session created, which it may delete, and `losses` what it would overwrite."""
-    unpromised = (Harm(risk.what, risk.line) for risk in reading.risks if risk.what == MAY_DESTROY)
+    unpromised = (Harm(risk.what, risk.line) for risk in reading.risks if risk.what in _UNPROMISED)
     for harm in (*unpromised, *_of_commands(reading, source), *_of_python(reading), *_of_sql(source)):
         mine = harm.paths and not reading.moves and all(base.absolute(path) in made for path in harm.paths)
         if not mine:

@@ -22,6 +22,8 @@ FOREIGN = "brings in what others wrote"
 MAY_DESTROY, MAY_CHANGE = "may change or delete files or data", "may change files or data"
 CHANGES = frozenset({MAY_DESTROY, MAY_CHANGE})
 """What calls of tools say that do more than read."""
+RUNS_LATER = "changes a file that other programs run or obey later"
+DECEIVES = "writes hidden or deceiving characters"
 ENDS, RIGHTS, CODE, PICKLE, PERMISSIONS = (
     *("ends processes", "asks for more rights", "runs text as code", "unpickles data", "changes who may use files"),
 )

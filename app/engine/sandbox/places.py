@@ -104,11 +104,12 @@ def _configured_secrets(environ: os._Environ[str]) -> Iterator[Path]:
 
 def environment_files(folder: Path) -> tuple[Path, ...]:
     """`.env` and similar files beneath the folder, down to a limited depth; of links, their targets in there."""
-    found = (_real(Path(entry.path)) for entry in _beneath(folder) if _is_environment_file(entry.name))
+    found = (_real(Path(entry.path)) for entry in _beneath(folder) if is_environment_file(entry.name))
     return tuple(path for path in dict.fromkeys(found) if path.is_relative_to(folder))
 
 
-def _is_environment_file(name: str) -> bool:
+def is_environment_file(name: str) -> bool:
+    """Whether a file of this name holds variables for a program, often secret ones."""
     return name == ENVIRONMENT_FILE or (name.startswith(f"{ENVIRONMENT_FILE}.") and not name.endswith(HARMLESS_ENDINGS))
 
 

@@ -30,6 +30,7 @@ from oi_tui.app.engine.session.model_switch import ModelSource, Servers
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.tools.ties import MakeTools
 from oi_tui.app.engine.tools.tool import Tool
+from oi_tui.app.engine.workspace.checkpoints import Checkpoints
 
 _log = logging.getLogger(__name__)
 
@@ -88,6 +89,8 @@ class Services:
     """Give each session tools of its own, beside those of plugins."""
     mcp: McpServers | None = None
     """Servers of tools, shared by all sessions; None where there can be none."""
+    checkpoints: Checkpoints | None = None
+    """Files as they were before they were changed; None where none are kept."""
     spill_dir: Path | None = None
     """Where long outputs of tools are kept, as those of kernels are; None where they are not."""
     trial: Trial | None = None
@@ -121,7 +124,9 @@ class Services:
         return (
             None
             if store is None
-            else Library(lambda: Store(store.path, store.on_delete), self.send, self.claims, self.hooks)
+            else Library(
+                lambda: Store(store.path, store.on_delete, store.on_remove), self.send, self.claims, self.hooks
+            )
         )
 
     @cached_property

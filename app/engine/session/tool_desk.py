@@ -6,10 +6,18 @@ from typing import assert_never
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.core.tool_replies import ToolRecord, ToolsFound
-from oi_tui.app.engine.core.tool_verbs import ChangeServer, FindServers, FindTools, ToolVerb
+from oi_tui.app.engine.core.tool_verbs import (
+    ChangeServer,
+    FindServers,
+    FindTools,
+    ReadChanges,
+    ToolVerb,
+    UndoChanges,
+)
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.session.server_desk import ServerDesk
 from oi_tui.app.engine.session.services import Services
+from oi_tui.app.engine.session.undo_desk import UndoDesk
 from oi_tui.app.engine.tools.ties import ToolTies
 from oi_tui.app.engine.tools.tool import Capabilities, Tool
 from oi_tui.app.engine.tools.toolbox import Toolbox
@@ -33,19 +41,23 @@ class ToolDesk:
             blocks=lambda: session().transcript.blocks,
             emit=lambda event: session().emit(event),
             kernels=kernels,
+            policy=lambda: session().decisions.policy,
         )
+        self._undo = UndoDesk(services, session, session_id, tell)
         own = (tool for make in services.make_tools for tool in make(ties))
         self.toolbox = Toolbox((*own, *services.tools), spill_dir=services.spill_dir)
         self._servers = ServerDesk(services.mcp, self.toolbox, ties.emit, tell)
         self.begin, self.end, self.settle = self._servers.begin, self._servers.end, self._servers.settle
 
-    def follow(self, verb: ToolVerb) -> None:
+    async def follow(self, verb: ToolVerb) -> None:
         """Do what the person wants."""
         match verb:
             case FindTools():
                 self._tell(ToolsFound(tools=tuple(map(_record, self.toolbox))))
             case FindServers() | ChangeServer():
                 self._servers.follow(verb)
+            case ReadChanges() | UndoChanges():
+                await self._undo.follow(verb)
             case _:
                 assert_never(verb)
 

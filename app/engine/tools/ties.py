@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.tools.tool import Tool
 
 
@@ -19,6 +20,8 @@ class ToolTies:
     emit: Emit
     """Says what happened in the session."""
     kernels: KernelSource
+    policy: Callable[[], Policy] = Policy
+    """Rules and places that hold now."""
 
 
 MakeTools = Callable[[ToolTies], Iterable[Tool]]

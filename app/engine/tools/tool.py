@@ -124,6 +124,8 @@ class Tool:
     """What the question shows beside the arguments, such as a change as a diff."""
     time_limit: float | None = None
     """Seconds that a call may take; None is the session's limit for runs."""
+    for_small: bool = True
+    """Whether small models are offered it: each tool more makes them worse at the others."""
 
     def __post_init__(self) -> None:
         """SettingsError for a name that no model API accepts, and for approval that somebody else gives itself."""
@@ -139,7 +141,8 @@ class Tool:
 
     def facts(self, source: str) -> SourceFacts:
         """The effects of a call with these arguments, as far as known. Never raises."""
-        may, exposed = self.capabilities, not self.confinement.sandboxed
+        may, held = self.capabilities, self.confinement
+        exposed = not (held.sandboxed or held.own_rules)
         risks = [Risk(MAY_DESTROY if may.destroys and exposed else MAY_CHANGE, WHOLE)] * may.writes
         risks += [Risk(NETWORK, WHOLE)] * may.network + [Risk(EXPOSED, WHOLE)] * exposed
         risks += [Risk(FOREIGN, WHOLE)] * self.foreign
@@ -152,7 +155,8 @@ class Tool:
             # Boundary: the tool may be somebody else's, and its arguments are a model's.
             why = f"arguments that cannot be read: {error_text(error)}"
             return merge_facts(known, SourceFacts(unread=(Unread(why, WHOLE),)))
-        written = tuple(ReplacedFile(place.path, place.line) for place in read.places if place.writes)
+        unkept = () if held.own_rules else (place for place in read.places if place.writes)
+        written = tuple(ReplacedFile(place.path, place.line) for place in unkept)
         return merge_facts(known, read, SourceFacts(replaced=written))
 
     def _paths(self, arguments: Arguments) -> SourceFacts:

@@ -60,10 +60,13 @@ class Toolbox:
         """All that a model may call, but `execute`."""
         return (runner.tool for runner in self._runners.values())
 
-    def specs(self, languages: Sequence[Language], *, recall: bool = False) -> tuple[ToolSpec, ...]:
-        """The descriptions for a model, `execute` first; `recall` only where the model was not sent everything."""
+    def specs(
+        self, languages: Sequence[Language], *, recall: bool = False, small: bool = False
+    ) -> tuple[ToolSpec, ...]:
+        """The descriptions for a model, `execute` first; `recall` only where the model was not sent everything. A
+        `small` one is offered less."""
         first = (execute_spec(languages),) if languages else ()
-        named = (runner.tool.spec for name, runner in self._runners.items() if recall or name != RECALL)
+        named = (tool.spec for tool in self if recall or tool.name != RECALL if tool.for_small or not small)
         return (*first, *named)
 
     def get(self, name: str) -> ToolRunner:

@@ -65,6 +65,7 @@ _OURS = (
     ("image/webp", "oi_tui.widgets.timeline.picture:Picture"),
     ("image/svg+xml", "oi_tui.widgets.timeline.svg:svg_content"),
     (_PLUGINS, ""),
+    ("text/x-diff", f"{_HERE}.diff:DiffText.of"),
     ("text/markdown", f"{_HERE}.markdown_output:MarkdownText.of"),
     ("text/latex", f"{_HERE}.latex:Formula.of"),
     ("application/json", f"{_HERE}.json:JsonOutline.of"),

@@ -48,10 +48,16 @@ _BEFORE_ALL = -(2**62)
 class Store:
     """One database file, large outputs in `blobs/` beside it. `StoreError` in plain words when the disk fails."""
 
-    def __init__(self, path: Path, on_delete: Callable[[float, float], None] = lambda since, until: None) -> None:
-        """`on_delete` gets the times between which a session was used when that is deleted or removed."""
+    def __init__(
+        self,
+        path: Path,
+        on_delete: Callable[[float, float], None] = lambda since, until: None,
+        on_remove: Callable[[str], None] = lambda session_id: None,
+    ) -> None:
+        """`on_delete` gets the times between which a session was used when that is deleted or removed; `on_remove` the
+        id of one that is removed permanently."""
         self.path = path
-        self.on_delete = on_delete
+        self.on_delete, self.on_remove = on_delete, on_remove
         self._db = Database(path)
         self._blobs = Blobs(path.parent / "blobs")
         self._texts = Texts(self._db)
@@ -170,6 +176,7 @@ class Store:
             self._catch_up(heir)
         self._removal.clear_away(left)
         self.on_delete(row.created, row.active)
+        self.on_remove(session_id)
 
     # -- all of them -------------------------------------------------------------------------------
 

@@ -13,6 +13,9 @@ LARGEST = 100_000
 MOST = 1_000
 """Patterns of one file."""
 
+NEVER = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".ipynb_checkpoints"})
+"""Folders that nobody means, and that can be very large."""
+
 
 class IgnoreGroup(NamedTuple):
     """Lines that follow each other and all leave out, or all bring back: alternatives of one expression each."""
@@ -70,6 +73,23 @@ def load_ignores(file: str, prefix: str = "", above: str = "") -> IgnoreRules | 
         os.close(descriptor)
     groups = tuple(read_ignores(text))
     return IgnoreRules(prefix, above, groups) if groups else None
+
+
+def outer_ignores(folder: str) -> Iterator[IgnoreRules]:
+    """Those of the folders above, up to the one that git keeps its things in, and of that."""
+    above: list[tuple[str, str]] = []
+    place, inner = os.path.abspath(folder), ""
+    while not os.path.lexists(os.path.join(place, ".git")):
+        parent, name = os.path.split(place)
+        if parent == place:
+            return
+        place, inner = parent, f"{name}/{inner}"
+        above.append((place, inner))
+    files = [(os.path.join(place, ".git", "info", "exclude"), inner)]
+    files += [(os.path.join(one, ".gitignore"), below) for one, below in reversed(above)]
+    for file, below in files:
+        if (rules := load_ignores(file, above=below)) is not None:
+            yield rules
 
 
 def read_ignores(text: str) -> Iterator[IgnoreGroup]:

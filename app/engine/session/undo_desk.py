@@ -1,0 +1,106 @@
+"""What was changed in files during one open session: shown, taken back, made again."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.events import NoticeAdded
+from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.protocol import Reply
+from oi_tui.app.engine.core.tool_replies import ChangedFile, ChangesFound
+from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges
+from oi_tui.app.engine.session.services import Services
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import quantity
+from oi_tui.app.engine.workspace.undoing import FileRestore, Undoing
+
+NAMED = 5
+"""Files that a notice names."""
+
+
+class UndoDesk:
+    """Follows the verbs about changes of files."""
+
+    def __init__(
+        self,
+        services: Services,
+        session: Callable[[], Session],
+        session_id: Callable[[], str],
+        tell: Callable[[Reply], None],
+    ) -> None:
+        self._session, self._tell = session, tell
+        kept = services.checkpoints
+        self._undoing = None if kept is None else Undoing(kept, session_id, services.setup.cwd)
+
+    async def follow(self, verb: ReadChanges | UndoChanges) -> None:
+        """Do what the person wants."""
+        try:
+            if self._undoing is None:
+                raise OiTuiError("No checkpoints are kept here: nothing can be undone.")
+            if isinstance(verb, ReadChanges):
+                self._tell(await self._look(self._undoing, verb))
+            else:
+                await self._undo(self._undoing, verb)
+        except OiTuiError as error:
+            if isinstance(verb, ReadChanges):
+                found = ChangesFound(scope=verb.scope, block_id=verb.block_id, purpose=verb.purpose, why=error.title)
+                self._tell(found)
+            else:
+                self._session().report(error)
+
+    async def _look(self, undoing: Undoing, verb: ReadChanges) -> ChangesFound:
+        if verb.purpose == "diff":
+            files = await asyncio.to_thread(undoing.net_changes, verb.scope, verb.block_id)
+            shown = tuple(ChangedFile(name=safe_text(name), diff=diff.text) for name, diff in files)
+            return ChangesFound(scope=verb.scope, block_id=verb.block_id, purpose="diff", files=shown)
+        plan = await asyncio.to_thread(undoing.plan, verb.scope, verb.block_id, redo=verb.purpose == "redo")
+        return ChangesFound(
+            scope=verb.scope,
+            block_id=verb.block_id,
+            purpose=verb.purpose,
+            files=tuple(map(_file_change, plan)),
+            state=_state(plan),
+        )
+
+    async def _undo(self, undoing: Undoing, verb: UndoChanges) -> None:
+        session = self._session()
+        if session.transcript.turn_open:
+            raise OiTuiError("A turn is running: stop it before files are brought back.")
+        plan = await asyncio.to_thread(undoing.plan, verb.scope, verb.block_id, redo=verb.redo)
+        if verb.shown and verb.shown != _state(plan):
+            raise OiTuiError("Files changed since this was shown: nothing was done.", hint="Look at it once more.")
+        problems = await asyncio.to_thread(undoing.apply, plan, redo=verb.redo, force=verb.force)
+        done = len(plan) - len(problems)
+        names = ", ".join(safe_text(one.place.name) for one in plan[:NAMED]) + " …" * (len(plan) > NAMED)
+        title = f"{'Made again' if verb.redo else 'Undone'}: {quantity(done, 'file')} of {len(plan):,} ({names})."
+        details = "\n".join(f"Left as it is: {problem}" for problem in problems)
+        told = f"The user {'made changes of files again' if verb.redo else 'undid changes of files'}: {names}."
+        notice = NoticeAdded(
+            block_id=new_id(),
+            level="warning" if problems else "info",
+            title=title,
+            hint="/redo makes the changes again." if done and not verb.redo else "",
+            details=details,
+            to_model=f"[{told}]" if done else "",
+        )
+        session.emit(notice)
+
+
+def _file_change(restore: FileRestore) -> ChangedFile:
+    return ChangedFile(
+        name=safe_text(restore.place.name),
+        diff=restore.diff.text,
+        problem=restore.problem,
+        forceable=restore.forceable,
+    )
+
+
+def _state(plan: Sequence[FileRestore]) -> str:
+    """Differs where a file, or what becomes of it, is another one."""
+    parts = (
+        f"{one.place.path}\0{None if one.now is None else one.now.digest}\0{[change.id for change in one.changes]}"
+        for one in plan
+    )
+    return hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()

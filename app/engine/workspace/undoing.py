@@ -1,0 +1,147 @@
+"""Changes of files taken back, and made again: of one block, of a turn, of the whole session.
+
+A file is brought back only if it is as the last of these changes left it: what the person changed since stays, unless
+they say otherwise.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.tool_verbs import UndoScope
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.tools.tool import ToolFailed
+from oi_tui.app.engine.workspace.checkpoints import LARGEST, Checkpoints, KeptChange
+from oi_tui.app.engine.workspace.diffs import TextDiff, unified_diff
+from oi_tui.app.engine.workspace.file_access import FileContent, content_digest, read_place, remove_place, replace_place
+from oi_tui.app.engine.workspace.file_text import read_text
+from oi_tui.app.engine.workspace.path_rules import FilePlace
+
+MOST_FILES = 500
+"""That are brought back at once."""
+
+
+class FileRestore(NamedTuple):
+    """What becomes of one file."""
+
+    place: FilePlace
+    changes: tuple[KeptChange, ...]
+    """Those that are taken back, in order."""
+    now: FileContent | None
+    goal: bytes | None
+    """Its content afterwards, None if there is no file then."""
+    mode: int
+    diff: TextDiff
+    problem: str = ""
+    """Why it is not brought back, in words that follow its name; "" if it is."""
+    forceable: bool = False
+    """Whether it is, if the person insists."""
+
+
+class Undoing:
+    """Undo and redo in one session."""
+
+    def __init__(
+        self, checkpoints: Checkpoints, session: Callable[[], str], folder: str, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._checkpoints, self._session, self._folder, self._clock = checkpoints, session, folder, clock
+
+    def plan(self, scope: UndoScope, block: str = "", *, redo: bool = False) -> list[FileRestore]:
+        """What would be brought back. "" as the block is the last one, or its turn. OiTuiError if there is nothing."""
+        changes = self._of_scope(scope, block, redo=redo)
+        by_path: dict[str, list[KeptChange]] = {}
+        for change in changes:
+            by_path.setdefault(change.path, []).append(change)
+        if len(by_path) > MOST_FILES:
+            raise OiTuiError(f"These are {len(by_path):,} files: more than {MOST_FILES} are not brought back at once.")
+        return [self._restore(group, redo=redo) for group in by_path.values()]
+
+    def net_changes(self, scope: UndoScope, block: str = "") -> list[tuple[str, TextDiff]]:
+        """What these changes did to each file, by name, from before the first to after the last."""
+        found = []
+        for restore in self.plan(scope, block):
+            before = None if restore.goal is None else FileContent(restore.goal, 0)
+            now = None if restore.now is None else restore.now.data
+            found.append((restore.place.name, _diff(before, now, restore.place.name)))
+        return found
+
+    def _of_scope(self, scope: UndoScope, block: str, *, redo: bool) -> list[KeptChange]:
+        known = [change for change in self._checkpoints.changes(self._session()) if bool(change.undone) == redo]
+        if redo:
+            last = max((change.undone for change in known), default=0.0)
+            found = [change for change in known if change.undone == last]
+        elif scope == "session":
+            found = known
+        elif block:
+            mine = next((change for change in known if change.block == block), None)
+            turn = block if mine is None else mine.turn
+            found = [one for one in known if (one.block == block if scope == "block" else one.turn == turn)]
+        else:
+            last_one = known[-1:]
+            found = [
+                one
+                for one in known
+                for last in last_one
+                if (one.block == last.block if scope == "block" else one.turn == last.turn)
+            ]
+        if not found:
+            what = "undone" if not redo else "made again"
+            raise OiTuiError(f"There is nothing to be {what}: no change of a file is kept.")
+        return found
+
+    def _restore(self, group: Sequence[KeptChange], *, redo: bool) -> FileRestore:
+        first, last = group[0], group[-1]
+        name = first.path.removeprefix(f"{self._folder}/")
+        place = FilePlace(first.root, first.rest, name)
+        goal_digest, there = (last.after, first.before) if redo else (first.before, last.after)
+        goal = None if goal_digest is None else self._checkpoints.content(goal_digest)
+        now, problem, forceable = None, "", False
+        try:
+            now = read_place(place, LARGEST)
+            if (None if now is None else now.digest) != there:
+                problem, forceable = "was changed since by somebody else", True
+        except ToolFailed as error:
+            problem = f"cannot be looked at: {error}"
+        if goal is None and goal_digest is not None:
+            problem, forceable = "is no longer kept as it was", False
+        return FileRestore(place, tuple(group), now, goal, first.mode, _diff(now, goal, name), problem, forceable)
+
+    def apply(self, restores: Sequence[FileRestore], *, redo: bool = False, force: bool = False) -> list[str]:
+        """Bring these files back; of each that was not, why. Those with a problem are left as they are, unless it can
+        be forced and the person says so."""
+        stamp, problems = self._clock(), []
+        for restore in restores:
+            name = safe_text(restore.place.name)
+            if restore.problem and not (force and restore.forceable):
+                problems.append(f"{name} {restore.problem}")
+                continue
+            try:
+                self._apply_one(restore, stamp, redo=redo)
+            except (ToolFailed, OiTuiError) as error:
+                problems.append(str(error))
+        return problems
+
+    def _apply_one(self, restore: FileRestore, stamp: float, *, redo: bool) -> None:
+        now, place = restore.now, restore.place
+        if now is not None:  # for the way back
+            kept = self._checkpoints.keep_content(now.data)
+            if not redo:
+                self._checkpoints.set_after(restore.changes[-1].id, kept)
+        if restore.goal is None:
+            if now is not None:
+                remove_place(place, now.digest)
+        elif now is None or content_digest(restore.goal) != now.digest:
+            mode = restore.mode if now is None else now.mode
+            replace_place(place, restore.goal, None if now is None else now.digest, mode or None)
+        self._checkpoints.mark([change.id for change in restore.changes], 0.0 if redo else stamp)
+
+
+def _diff(now: FileContent | None, goal: bytes | None, name: str) -> TextDiff:
+    """From what is there to what will be."""
+    before = None if now is None else read_text(now.data)
+    after = None if goal is None else read_text(goal)
+    if (now is not None and before is None) or (goal is not None and after is None):
+        size = "nothing" if goal is None else f"{len(goal):,} bytes"
+        return TextDiff(f"Binary file {safe_text(name)}: {size} afterwards", 0, 0)
+    return unified_diff(None if before is None else before.text, None if after is None else after.text, name)

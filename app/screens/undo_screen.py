@@ -1,0 +1,107 @@
+"""What was changed in files, or what undo and redo would do, as a diff; nothing is brought back without a key."""
+
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.screen import ModalScreen
+
+from oi_tui.app.engine.core.tool_replies import ChangesFound
+from oi_tui.app.engine.core.tool_verbs import UndoChanges
+from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.text.words import quantity
+from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.themes.palette import Palette
+from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
+from oi_tui.widgets.lettering import Words
+from oi_tui.widgets.timeline.source_view import SourceView
+
+_PARTS = {"block": "the last block that changed files", "turn": "one turn", "session": "this session"}
+_TITLES = {"diff": "Changed in files by", "undo": "Undo changes of files by", "redo": "Make again what was undone of"}
+
+
+class UndoScreen(ModalScreen[bool | None]):
+    """Dismissed with whether files that somebody else changed are brought back too, None where nothing is."""
+
+    CSS_PATH = "undo_screen.tcss"
+    DECIDES = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Hint("y", "agree", "bring back"),
+        Hint("f", "force", "all, over other changes"),
+        Hint("n,escape", "close", "close"),
+        Hint("up,k", "scroll(-1)", show=False),
+        Hint("down,j", "scroll(1)", show=False),
+        Hint("pageup", "page(-1)", show=False),
+        Hint("pagedown,space", "page(1)", show=False),
+    ]
+
+    def __init__(self, found: ChangesFound, palette: Palette | None) -> None:
+        super().__init__()
+        self._found, self._palette = found, palette
+        self._blocked = [file for file in found.files if file.problem]
+
+    def compose(self) -> ComposeResult:
+        """Title, what is left as it is, the diff, the keys."""
+        found = self._found
+        of = "turn" if found.purpose == "redo" else found.scope
+        yield Words(f"{_TITLES[found.purpose]} {_PARTS[of]}: {quantity(len(found.files), 'file')}", id="undo-title")
+        left = [f"{file.name} {safe_text(file.problem)}: it stays as it is." for file in self._blocked]
+        yield Words("\n".join(left[:5] + [f"… and {len(left) - 5} more"] * (len(left) > 5)), id="undo-left")
+        yield SourceView(id="undo-diff")
+        yield KeyRow(id="undo-keys")
+
+    def on_mount(self) -> None:
+        view = self.query_one(SourceView)
+        if self._palette is not None:
+            view.set_palette(self._palette)
+        view.show("\n".join(file.diff for file in self._found.files), "diff")
+        self.query_one("#undo-left").display = bool(self._blocked)
+        off = [key for key, counts in (("y", self._can_agree), ("f", self._can_force)) if not counts]
+        self.query_one(KeyRow).labels = key_labels(self, off=tuple(off))
+
+    @property
+    def _can_agree(self) -> bool:
+        return self._found.purpose != "diff" and len(self._blocked) < len(self._found.files)
+
+    @property
+    def _can_force(self) -> bool:
+        return self._found.purpose != "diff" and any(file.forceable for file in self._blocked)
+
+    def action_agree(self) -> None:
+        """Bring back what nobody else changed."""
+        if self._can_agree:
+            self.dismiss(False)
+
+    def action_force(self) -> None:
+        """Bring back the others too."""
+        if self._can_force:
+            self.dismiss(True)
+
+    def action_close(self) -> None:
+        """Leave everything as it is."""
+        self.dismiss(None)
+
+    def action_scroll(self, rows: int) -> None:
+        """Move the diff by rows."""
+        self.query_one(SourceView).scroll_relative(y=rows, animate=False)
+
+    def action_page(self, pages: int) -> None:
+        """Move the diff by pages."""
+        view = self.query_one(SourceView)
+        view.scroll_relative(y=pages * max(1, view.size.height - 1), animate=False)
+
+
+def show_changes(app: App[object], found: ChangesFound, bridge: Bridge, palette: Palette | None) -> None:
+    """On a screen of its own, or in a word where there is nothing."""
+    if not found.files:
+        app.notify(found.why or "No file was changed.", timeout=5)
+        return
+
+    def decide(force: bool | None) -> None:
+        if force is not None:
+            redo = found.purpose == "redo"
+            bridge.send(
+                UndoChanges(scope=found.scope, block_id=found.block_id, redo=redo, shown=found.state, force=force)
+            )
+
+    app.push_screen(UndoScreen(found, palette), decide)

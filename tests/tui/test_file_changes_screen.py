@@ -1,0 +1,103 @@
+"""Changes of files on the screen: a diff among the outputs, and nothing undone without a key on what was shown."""
+
+from oi_tui.app.engine.core.events import (
+    CallFinished,
+    CallStarted,
+    DecisionMade,
+    ExecutionFinished,
+    ExecutionStarted,
+    OutputAdded,
+    TurnEnded,
+    TurnStarted,
+)
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.tool_replies import ChangedFile, ChangesFound
+from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges
+from oi_tui.app.screens.undo_screen import UndoScreen
+from support.snapshot import Snap
+from support.stage import Play, Stage
+
+DIFF = """\
+--- a/notes.md
++++ b/notes.md
+@@ -1,4 +1,5 @@
+ # Notes
+-The harbour opens at seven in the morning.
++The harbour opens at nine in the morning.
++It closes at dusk.
+ There is no harbour master.
+ Bring a rope."""
+NEW = "--- /dev/null\n+++ b/tide.csv\n@@ -0,0 +1,2 @@\n+hour,metres\n+6,1.4"
+
+
+async def change(stage: Stage) -> None:
+    """A call that changed a file."""
+    told = "Changed notes.md: 2 lines added, 1 removed."
+    stage.engine.say(
+        TurnStarted(block_id="u1", text="The harbour opens at nine now"),
+        CallStarted(block_id="t1", tool="edit_file"),
+        CallFinished(block_id="t1", tool="edit_file", source='{"path": "notes.md"}'),
+        DecisionMade(block_id="t1", verdict="run", decider="mode", source='{"path": "notes.md"}'),
+        ExecutionStarted(block_id="t1", generation=1),
+        OutputAdded(block_id="t1", output=RichOutput(data={"text/plain": told, "text/x-diff": DIFF}, is_result=True)),
+        ExecutionFinished(block_id="t1", status="ok", duration=0.1),
+        TurnEnded(reason="done"),
+    )
+    await stage.settle()
+
+
+async def ask_to_undo(stage: Stage, *files: ChangedFile) -> UndoScreen:
+    stage.prompt.fill("/undo")
+    await stage.pilot.press("enter")
+    assert await stage.engine.heard(1) == [ReadChanges(scope="turn", purpose="undo")]
+    stage.engine.reply(ChangesFound(scope="turn", purpose="undo", files=files, state="s1"))
+    screen = await stage.screen(UndoScreen)
+    await stage.settle()
+    return screen
+
+
+async def test_f14_a_change_is_drawn_as_a_diff_with_its_words_marked(play: Play, snap: Snap) -> None:
+    async with play(size=(80, 24)) as stage:
+        await change(stage)
+        assert "Changed notes.md: 2 lines added, 1 removed." in stage.seen
+        assert "It closes at dusk." in stage.seen
+        await snap(stage.pilot)
+
+
+async def test_f15_undo_shows_what_it_would_do_and_waits_for_a_key(play: Play, snap: Snap) -> None:
+    async with play(size=(80, 24)) as stage:
+        await change(stage)
+        theirs = ChangedFile(name="tide.csv", diff=NEW, problem="was changed since by somebody else", forceable=True)
+        await ask_to_undo(stage, ChangedFile(name="notes.md", diff=DIFF), theirs)
+        assert "tide.csv was changed since by somebody else: it stays as it is." in stage.seen
+        await snap(stage.pilot)
+        await stage.pilot.press("enter", "escape")
+        await stage.until(lambda: stage.app.screen is stage.app.chat)
+        assert len(stage.engine.asked) == 1, "nothing was undone"
+        await ask_to_undo_again(stage, theirs)
+
+
+async def ask_to_undo_again(stage: Stage, theirs: ChangedFile) -> None:
+    """Once by the key that leaves other people's changes, once by the one that does not."""
+    for key, force in (("y", False), ("f", True)):
+        before = len(stage.engine.asked)
+        stage.prompt.fill("/undo session")
+        await stage.pilot.press("enter")
+        await stage.engine.heard(before + 1)
+        files = (ChangedFile(name="notes.md", diff=DIFF), theirs)
+        stage.engine.reply(ChangesFound(scope="session", purpose="undo", files=files, state="s2"))
+        await stage.screen(UndoScreen)
+        await stage.settle()
+        await stage.pilot.press(key)
+        undone = UndoChanges(scope="session", shown="s2", force=force)
+        assert (await stage.engine.heard(before + 2))[-1] == undone
+
+
+async def test_f15_where_nothing_was_changed_that_is_said(play: Play) -> None:
+    async with play(size=(80, 24)) as stage:
+        await change(stage)
+        stage.prompt.fill("/diff")
+        await stage.pilot.press("enter")
+        assert await stage.engine.heard(1) == [ReadChanges(scope="turn", purpose="diff")]
+        stage.engine.reply(ChangesFound(why="There is nothing to be shown."))
+        await stage.until(lambda: "There is nothing to be shown." in stage.seen)
