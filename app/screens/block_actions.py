@@ -142,7 +142,7 @@ class BlockActions:
         """All that keys do with a block, for the mouse."""
         actions = [one for one in TIMELINE_KEYS if isinstance(one, Binding) and one.action.startswith("ask(")]
         keymap = keymap_of(self._place)
-        titles = [f"{shown_key(one, keymap) or '-':<8}{one.description}" for one in actions]
+        titles = [f"{shown_key(one, keymap) or '-':<8}{one.description.partition(';')[0]}" for one in actions]
         number = await self._place.app.push_screen_wait(ChooseScreen("This block", titles))
         if number is not None:
             wish: BlockAction = actions[number].action.removeprefix("ask('").removesuffix("')")  # type: ignore[assignment] # as declared

@@ -107,7 +107,7 @@ class WidgetsScreen(ModalScreen[None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
-        self._tell()
+        self._show()
 
     def action_step(self, step: int) -> None:
         """Less or more of it."""
@@ -236,15 +236,15 @@ class WidgetsScreen(ModalScreen[None]):
 
     def _show(self) -> None:
         options = self.query_one(Options)
-        lines = [_line(one, self._value_of(one)) for one in self._controls]
-        if len(lines) != options.option_count:
+        count = len(self._controls)
+        if count != options.option_count:
             place = options.highlighted or 0
             options.clear_options()
-            options.add_options(lines)
-            options.highlighted = min(place, len(lines) - 1) if lines else None
-        else:
-            for at, line in enumerate(lines):
-                options.replace_option_prompt_at_index(at, line)
+            options.add_options([""] * count)
+            options.highlighted = min(place, count - 1) if count else None
+        for at, one in enumerate(self._controls):
+            mark = "▸ " if at == options.highlighted else "  "  # a colour alone is no mark
+            options.replace_option_prompt_at_index(at, mark + _line(one, self._value_of(one)))
         self._tell()
 
     def _tell(self) -> None:

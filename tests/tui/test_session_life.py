@@ -55,6 +55,7 @@ from oi_tui.app.engine.core.verbs import (
     Submit,
     UseModel,
 )
+from oi_tui.app.engine.hooks.calling import Trouble
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import EngineClient
@@ -559,6 +560,17 @@ async def test_V22_who_has_no_model_is_offered_the_tour_and_begins_it_with_enter
         before = len(stage.engine.asked)
         await stage.pilot.press("enter")
         assert (await stage.engine.heard(before + 1))[-1] == Submit(text="Show me around.")
+
+
+async def test_V22_news_about_plugins_waits_until_the_tour_has_begun(play: Play) -> None:
+    async with play(model="") as stage:
+        stage.engine.say(SettingsChanged(model=TOUR, approval="ask"))
+        await stage.until(lambda: "Press enter to begin" in stage.seen)
+        stage.app.chat.parts.plugins._tell(Trouble("tale.py", "", "is new", "a file"))
+        await stage.settle()
+        assert "Press enter to begin" in stage.seen
+        await stage.pilot.press("enter")
+        await stage.until(lambda: stage.told("The plugin tale.py is new"))
 
 
 async def test_V22_the_question_for_a_model_does_not_take_the_tour_unless_it_is_chosen(play: Play) -> None:
