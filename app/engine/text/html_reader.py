@@ -100,9 +100,10 @@ class _Table:
     in_caption: bool = False
 
 
-def read_html(markup: str, unseen: frozenset[str] = frozenset()) -> Document:
-    """The parts of a document or of a piece of one, without what is in elements that are `unseen`."""
-    return _Reader(unseen).read(markup)
+def read_html(markup: str, unseen: frozenset[str] = frozenset(), most: int = MOST_HTML_CHARACTERS) -> Document:
+    """The parts of a document or of a piece of one, without what is in elements that are `unseen`, of at most so many
+    characters."""
+    return _Reader(unseen).read(markup, most)
 
 
 class _Reader:
@@ -122,10 +123,10 @@ class _Reader:
         self._cells = 0
         self._scripts = False
 
-    def read(self, markup: str) -> Document:
+    def read(self, markup: str, most: int) -> Document:
         match = re.compile(_TOKEN, re.DOTALL).match
-        position, end = 0, min(len(markup), MOST_HTML_CHARACTERS)
-        whole = len(markup) <= MOST_HTML_CHARACTERS
+        position, end = 0, min(len(markup), most)
+        whole = len(markup) <= most
         while position < end:
             if len(self._parts) >= MOST_PARTS or self._cells >= MOST_HTML_CELLS:
                 whole = False

@@ -13,6 +13,8 @@ from oi_tui.app.engine.text.html import Document, Grid, Passage, Span
 from oi_tui.app.engine.text.html_reader import read_html
 from oi_tui.app.engine.text.words import one_line
 
+MOST_MARKUP = 2_000_000
+"""Characters of a page that are read: about a second's work."""
 LONGEST_LINK = 300
 """Characters of where a link leads; a longer one is left out."""
 LONGEST_TITLE = 200
@@ -46,10 +48,10 @@ def page_markdown(markup: str, address: str) -> MarkdownPage:
     scripts = "<script" in markup.lower()
     quiet = _QUIET.sub(" ", markup)
     main = _main_part(quiet)
-    document = read_html(main, _AROUND) if main else None
+    document = read_html(main, _AROUND, MOST_MARKUP) if main else None
     text = as_page(document, address) if document is not None else ""
     if document is None or len(text) < _ENOUGH:
-        document = read_html(quiet, _AROUND)
+        document = read_html(quiet, _AROUND, MOST_MARKUP)
         text = as_page(document, address)
     return MarkdownPage(said, text, document.is_whole, scripts)
 
