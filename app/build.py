@@ -35,7 +35,7 @@ from oi_tui.app.engine.log.recording.form import VERSION, Header
 from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.mcp.agreements import AGREEMENTS_FILE, known_agreements
-from oi_tui.app.engine.mcp.servers import McpServers
+from oi_tui.app.engine.mcp.servers import McpServers, find_login
 from oi_tui.app.engine.mcp.sources import named_servers
 from oi_tui.app.engine.models.cached_model import forget_answers
 from oi_tui.app.engine.models.keys import model_keys
@@ -160,6 +160,7 @@ def mcp_servers(setup: Configure, environ: Mapping[str, str], redactor: Redactor
         environ=environ,
         rung=setup.settings.sandbox.rung,
         learn_secret=redactor.learn,
+        find_auth=lambda server: find_login(credential_store(environ), server, redactor.learn),
     )
 
 

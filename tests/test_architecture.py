@@ -112,7 +112,7 @@ AFTER_THE_FIRST_FRAME = {
     "app/commands/macro_file.py": {"oi_tui.app.engine.files.settings_edit"},
     "app/commands/macros.py": {"oi_tui.app.engine.files.settings_edit"},
     "app/engine/mcp/server.py": {f"oi_tui.app.engine.mcp.{name}" for name in ("sdk_session", "sdk_streams")},
-    "app/engine/mcp/servers.py": {"oi_tui.app.engine.mcp.sdk_session"},
+    "app/engine/mcp/servers.py": {f"oi_tui.app.engine.mcp.{name}" for name in ("sdk_session", "logins")},
     "app/engine/trust/folder_digests.py": {"oi_tui.app.engine.files.command_folder"},
     "app/commands/theme_folders.py": {"oi_tui.plugins.host"},
     "app/look.py": {"oi_tui.app.screens.theme_screen", "oi_tui.app.terminal.no_color"},

@@ -359,6 +359,10 @@ COMMANDS: tuple[Command, ...] = (
         slash="plugins", shell="plugins", action="screen.part('plugins')",
     ),
     Command(
+        "mcp", "MCP servers", "Servers of tools: their state, tools and log; agree to them, restart and disable them",
+        slash="mcp", shell="mcp", action="screen.part('servers')",
+    ),
+    Command(
         "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
         action="app.toggle_mouse",
     ),

@@ -37,7 +37,7 @@ from oi_tui.app.engine.core.protocol import (
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.tool_replies import ChangesFound
+from oi_tui.app.engine.core.tool_replies import ChangesFound, ServersFound
 from oi_tui.app.engine.core.verbs import SetApproval
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import Connect
@@ -292,6 +292,8 @@ class ChatScreen(Screen[None]):
                 self.parts.pane.show_found(reply)
             case KernelsFound():
                 self.parts.kernels.show(reply)
+            case ServersFound():
+                self.parts.servers.take(reply)
             case InstructionsFound():
                 from oi_tui.app.screens.instructions_screen import show_instructions  # seldom seen
 

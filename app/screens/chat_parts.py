@@ -17,6 +17,7 @@ from oi_tui.app.screens.plugin_desk import PluginDesk
 from oi_tui.app.screens.prompt_completion import PromptCompletion
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.recall import Recall
+from oi_tui.app.screens.server_screens import ServerScreens
 from oi_tui.app.screens.session_export import all_formats
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.screens.timeline_pane import TimelinePane
@@ -53,6 +54,7 @@ class Parts:
     names: KernelNames
     choices: EngineChoices
     plugins: PluginDesk
+    servers: ServerScreens
     keys: KeyDesk
 
     @classmethod
@@ -90,6 +92,7 @@ class Parts:
             names,
             choices,
             plugins,
+            ServerScreens(bridge, desk),
             KeyDesk(settings),
         )
 
@@ -113,6 +116,8 @@ class Parts:
                 self.keys.open(argument)
             case ["plugins"]:
                 self.plugins.show_all()
+            case ["servers"]:
+                self.servers.show_all()
             case ["panel"]:
                 self.plugins.show_panel(argument)
             case ["plugin", command]:

@@ -26,6 +26,7 @@ from oi_tui.app.screens.plugins_screen import PluginsScreen
 from oi_tui.app.screens.profile_screen import ProfileScreen
 from oi_tui.app.screens.rebuild import RebuildScreen
 from oi_tui.app.screens.run_again import RunAgainScreen
+from oi_tui.app.screens.servers_screen import ServersScreen
 from oi_tui.app.screens.settings_screen import SettingsScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.app.screens.theme_screen import ThemeScreen
@@ -104,6 +105,7 @@ KEY_PLACES: tuple[KeyPlace, ...] = (
     KeyPlace("The settings", (SettingsScreen,), takes_letters=False, in_chat=False),
     KeyPlace("The keys", (KeysScreen,), takes_letters=False, in_chat=False),
     KeyPlace("The plugins", (PluginsScreen,), in_chat=False),
+    KeyPlace("The MCP servers", (ServersScreen,), in_chat=False),
     KeyPlace("The profiles", (ProfileScreen,), in_chat=False),
     KeyPlace("The list of models", (SetupScreen,), takes_letters=False, in_chat=False),
     KeyPlace("Context of the model", (ContextScreen,), in_chat=False),

@@ -3,23 +3,28 @@
 import asyncio
 import os
 import sys
+import webbrowser
 from pathlib import Path
 from typing import Any
 
 import click
 
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
+from oi_tui.app.engine.files.credentials import credential_store
 from oi_tui.app.engine.mcp.agreements import known_agreements
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry, check_entry, check_name, write_entry
 from oi_tui.app.engine.mcp.offers import safe_line
 from oi_tui.app.engine.mcp.server import McpServer
-from oi_tui.app.engine.mcp.servers import McpServers, Member
+from oi_tui.app.engine.mcp.servers import McpServers, Member, find_login
 from oi_tui.app.engine.mcp.sources import named_servers, own_servers_file
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.trust.folder_decisions import known_folders
 from oi_tui.app.terminal.echo import echo
+
+PATIENCE = 300.0
+"""Seconds that a person has to log in."""
 
 
 @click.group(invoke_without_command=True)
@@ -127,6 +132,64 @@ def print_tools(context: click.Context, name: str, agree: bool, yes: bool) -> No
         context.exit(1)
 
 
+@mcp.command("login")
+@click.argument("name")
+@click.option("--keep-in-file", is_flag=True, help="Where there is no keyring, keep it in a file only you can read.")
+@click.pass_context
+def log_in(context: click.Context, name: str, keep_in_file: bool) -> None:
+    """Log in at the server NAME, in a browser; the login is kept in the keyring and used from then on."""
+    named = _find(name)
+    if not named.entry.url:
+        raise SettingsError(f"{safe_text(name)} is a program of this machine, which wants no login.")
+    if not asyncio.run(_log_in(named, in_file=keep_in_file)):
+        context.exit(1)
+
+
+@mcp.command("logout")
+@click.argument("name")
+def log_out(name: str) -> None:
+    """Forget the login at the server NAME."""
+    if why := asyncio.run(credential_store().forget(f"mcp:{_find(name).entry.url}")):
+        raise SettingsError(why)
+    echo(safe_text(f"The login at {name} is forgotten here; the server may know it still."))
+
+
+async def _log_in(named: NamedServer, *, in_file: bool) -> bool:
+    from oi_tui.app.engine.mcp.logins import KeptTokens, Login
+
+    def show(address: str) -> None:
+        echo(safe_text(f"Log in here, in a browser of this machine:\n{address}"))
+        if sys.stdout.isatty():
+            webbrowser.open(address)
+
+    agreements, store = known_agreements(), credential_store()
+    if not agreements.may_start(named):
+        raise SettingsError(f"You have not agreed to {named.name}.", hint=f"oi-tui mcp test {named.name} asks.")
+    tokens = KeptTokens(store, named.entry.url, lambda name, value: None, anew=True)
+    async with Login(named.entry.url, tokens, show) as auth:
+        servers = McpServers(
+            lambda: (named,),
+            agreements,
+            folder=Path.cwd(),
+            environ=os.environ,
+            pauses=(),
+            find_auth=lambda server: auth,
+            greeting=PATIENCE,
+        )
+        servers.join(Member(Toolbox(), _print_notice))
+        try:
+            await servers.settle(PATIENCE)
+            ready = named.name in servers.all and servers.all[named.name].state in ("ready", "changed")
+        finally:
+            await servers.close()
+    if ready and tokens.unkept:
+        if not in_file:
+            raise SettingsError(tokens.unkept, hint="--keep-in-file keeps it in a file that only you can read.")
+        store.keep_in_file(tokens.name, tokens.secret)
+    echo("Logged in." if ready else "Not logged in.")
+    return ready
+
+
 async def _try(named: NamedServer, *, yes: bool, agree: bool, tools: bool) -> bool:
     """Whether it is ready."""
     agreements = known_agreements()
@@ -138,7 +201,9 @@ async def _try(named: NamedServer, *, yes: bool, agree: bool, tools: bool) -> bo
             echo(safe_text(f"  is given: {', '.join(named.entry.variables)}"))
         _agree("Start it, and from now on in each session?", yes=yes)
         agreements.agree_to_start(named)
-    servers = McpServers(lambda: (named,), agreements, folder=Path.cwd(), environ=os.environ, pauses=())
+    servers = McpServers(
+        lambda: (named,), agreements, folder=Path.cwd(), environ=os.environ, pauses=(), find_auth=_login_of
+    )
     servers.join(Member(Toolbox(), _print_notice))
     try:
         await servers.settle()
@@ -152,6 +217,10 @@ async def _try(named: NamedServer, *, yes: bool, agree: bool, tools: bool) -> bo
         return server.state == "ready"
     finally:
         await servers.close()
+
+
+def _login_of(named: NamedServer) -> Any:
+    return find_login(credential_store(), named, lambda name, value: None)
 
 
 def _print_notice(level: str, title: str, hint: str, details: str) -> None:

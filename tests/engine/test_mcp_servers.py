@@ -294,3 +294,16 @@ async def test_N4_the_front_end_lists_servers_and_agrees_to_what_it_showed(folde
         await front.client.send(ChangeServer(name="x", change="agree", digest=server.digest))
         ready = await front.until(lambda one: isinstance(one, ServersFound) and one.servers[0].state == "ready")
         assert narrow(ready, ServersFound).servers[0].tools == ("echo: Says what it is told.",)
+
+
+async def test_N8_what_a_prompt_names_of_a_server_reaches_the_model_as_others_words(
+    folder: Path, tmp_path: Path
+) -> None:
+    model = FakeModel("Done.")
+    async with engine(tmp_path, model, mcp=Stage(folder, scripted(folder, "good")).servers) as front:
+        await front.client.send(Open())
+        await front.turn("Look at @x:note://today and at @nobody:note://today and mail me@x:y")
+        asked = str(model.requests[0].messages[-1])
+        assert "Buy milk." in asked
+        assert "written by others, not by the user" in asked
+        assert "\x1b" not in asked

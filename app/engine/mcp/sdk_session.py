@@ -28,8 +28,8 @@ from oi_tui.app.engine.mcp.offers import (
 from oi_tui.app.engine.mcp.sdk_streams import ENDS_WITH_FAULT, Streams, guarded_streams
 from oi_tui.app.engine.mcp.wire_guard import WireGuard
 
-GREETING, LISTING = 30.0, 15.0
-"""Seconds for the first answer, and for each page of a list."""
+LISTING = 15.0
+"""Seconds for each page of a list."""
 
 MOST_PAGES = 20
 
@@ -157,9 +157,9 @@ class SdkConnection:
 
 @asynccontextmanager
 async def open_connection(
-    streams: AbstractAsyncContextManager[Streams], guard: WireGuard, ears: Ears, folder: Path
+    streams: AbstractAsyncContextManager[Streams], guard: WireGuard, ears: Ears, folder: Path, patience: float
 ) -> AsyncIterator[SdkConnection]:
-    """A server that has answered the greeting; ServerFault if it does not."""
+    """A server that has answered the greeting; ServerFault if it does not within `patience` seconds."""
     async with AsyncExitStack() as stack:
         raw = await stack.enter_async_context(streams)
         read, write = await stack.enter_async_context(guarded_streams(raw, guard, ears.on_end))
@@ -174,10 +174,10 @@ async def open_connection(
         )
         await stack.enter_async_context(session)
         try:
-            with anyio.fail_after(GREETING):
+            with anyio.fail_after(patience):
                 greeting = await session.initialize()
         except TimeoutError as error:
-            raise ServerFault(f"it does not answer within {GREETING:.0f} seconds") from error
+            raise ServerFault(f"it does not answer within {patience:.0f} seconds") from error
         except MCPError as error:
             raise ServerFault(error.error.message or "it refuses the greeting") from error
         except (ValidationError, RuntimeError) as error:

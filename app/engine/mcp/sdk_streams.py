@@ -18,22 +18,24 @@ from oi_tui.app.engine.mcp.wire_guard import FloodError, WireGuard
 
 ENDS_WITH_FAULT = "its connection is closed"
 
+WANTS_LOGIN = "it wants a login"
+
 Streams = tuple[Any, Any]
 """What to read from and what to write to, as the SDK has them."""
 
 
-def http_streams(entry: ServerEntry, auth: Any = None) -> AbstractAsyncContextManager[Streams]:
+def http_streams(entry: ServerEntry, auth: Any, on_end: Callable[[str], None]) -> AbstractAsyncContextManager[Streams]:
     """Those of a server behind an address; redirects to another host are not followed."""
     require_here(entry.url)
-    return _http_streams(entry, auth)
+    return _http_streams(entry, auth, on_end if auth is None else lambda why: None)
 
 
 @asynccontextmanager
-async def _http_streams(entry: ServerEntry, auth: Any) -> AsyncIterator[Streams]:
+async def _http_streams(entry: ServerEntry, auth: Any, on_refused: Callable[[str], None]) -> AsyncIterator[Streams]:
     timeout = httpx2.Timeout(30.0, read=300.0)
     async with (
         httpx2.AsyncClient(
-            headers=dict(entry.headers), timeout=timeout, auth=auth, transport=_BoundedTransport(), trust_env=True
+            headers=dict(entry.headers), timeout=timeout, auth=auth, transport=_BoundedTransport(on_refused)
         ) as client,
         streamable_http_client(entry.url, http_client=client, max_sse_event_size=LONGEST_LINE) as streams,
     ):
@@ -43,10 +45,16 @@ async def _http_streams(entry: ServerEntry, auth: Any) -> AsyncIterator[Streams]
 class _BoundedTransport(httpx2.AsyncHTTPTransport):
     """Reaches no address of a cloud's own, and reads no answer without an end."""
 
+    def __init__(self, on_refused: Callable[[str], None]) -> None:
+        super().__init__()
+        self._on_refused = on_refused
+
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if is_metadata_host(request.url.host):
             raise httpx2.ConnectError("a link-local address is not asked")
         response = await super().handle_async_request(request)
+        if response.status_code == httpx2.codes.UNAUTHORIZED:
+            self._on_refused(WANTS_LOGIN)
         if "text/event-stream" not in response.headers.get("content-type", ""):
             response.stream = _BoundedStream(response.stream)
         return response

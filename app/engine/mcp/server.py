@@ -5,6 +5,7 @@ Whatever it does wrong costs one notice of its kind, however often it does it.
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -40,6 +41,9 @@ State = Literal["disabled", "not agreed", "starting", "ready", "changed", "faile
 PAUSES = (1.0, 4.0, 16.0)
 """Seconds before each further start of a server that ended; then it is given up."""
 
+GREETING = 30.0
+"""Seconds for the first answer; more where a person logs in meanwhile."""
+
 STEADY = 60.0
 """Seconds after which a server counts as steady: what happened before is forgotten."""
 
@@ -60,6 +64,7 @@ class ServerSeat:
     """The tokens of an address, as the SDK wants them; None where there are none."""
     ask_model: Callable[[str, str, int], Any] | None = None
     pauses: Sequence[float] = PAUSES
+    greeting: float = GREETING
 
 
 class McpServer:
@@ -155,13 +160,18 @@ class McpServer:
                 self._fail("start", f"{error.title} {error.hint}".strip(), error.details)
                 return
             except ServerFault as fault:
-                why = self._why_ended or str(fault)
-                self._fail("start", f"It does not start: {why}.", self.log)
+                self._fail(
+                    "start", f"It does not start: {_with_way_out(self.named, self._why_ended or str(fault))}.", self.log
+                )
                 return
             except Exception as error:
                 # Boundary: a stranger's server, behind a library that lets its own errors through.
                 _log.warning("the MCP server %s failed", self.name, exc_info=True)
-                self._fail("start", f"It does not start: {self._why_ended or _words_of(error)}.", self.log)
+                self._fail(
+                    "start",
+                    f"It does not start: {_with_way_out(self.named, self._why_ended or _words_of(error))}.",
+                    self.log,
+                )
                 return
             if time.monotonic() - began > STEADY:
                 pauses = list(self._seat.pauses)
@@ -180,7 +190,7 @@ class McpServer:
         ears = self._ears()
         async with (
             self._streams(guard, ears) as streams,
-            open_connection(streams, guard, ears, self._seat.folder) as connection,
+            open_connection(streams, guard, ears, self._seat.folder, self._seat.greeting) as connection,
         ):
             self._connection = connection
             try:
@@ -205,7 +215,7 @@ class McpServer:
         for name, value in secret_values(entry, seat.environ):
             seat.learn_secret(name, value)
         if entry.url:
-            yield http_streams(entry, seat.find_auth(self.named))
+            yield http_streams(entry, await asyncio.to_thread(seat.find_auth, self.named), ears.on_end)
             return
         self._piped = piped = PipedServer(
             entry, seat.folder, seat.environ, _profile(entry, seat), self._notices.note_refusal
@@ -350,6 +360,12 @@ class McpServer:
 def _profile(entry: ServerEntry, seat: ServerSeat) -> Profile | None:
     """The sandbox of a program; None for an address, and where the person wants none."""
     return server_profile(entry, seat.folder, seat.rung) if entry.command and entry.sandbox else None
+
+
+def _with_way_out(named: NamedServer, why: str) -> str:
+    """A refusal for want of a login says how to log in."""
+    wants_login = named.entry.url and re.search(r"401|unauthori[sz]ed|OAuth|login", why, re.IGNORECASE)
+    return f"it wants a login (oi-tui mcp login {named.name})" if wants_login else safe_line(why)
 
 
 def _words_of(error: BaseException) -> str:

@@ -8,10 +8,11 @@ from typing import Any
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.values import Level
+from oi_tui.app.engine.files.credentials import CredentialStore
 from oi_tui.app.engine.mcp.agreements import Agreements
 from oi_tui.app.engine.mcp.entries import NamedServer
 from oi_tui.app.engine.mcp.notices import TellNotice
-from oi_tui.app.engine.mcp.server import PAUSES, McpServer, ServerSeat
+from oi_tui.app.engine.mcp.server import GREETING, PAUSES, McpServer, ServerSeat
 from oi_tui.app.engine.sandbox.profile import RungChoice
 from oi_tui.app.engine.tools.toolbox import Toolbox
 
@@ -46,6 +47,7 @@ class McpServers:
         learn_secret: Callable[[str, str], None] = lambda name, value: None,
         find_auth: Callable[[NamedServer], Any] = lambda server: None,
         pauses: Sequence[float] = PAUSES,
+        greeting: float = GREETING,
     ) -> None:
         """`find` reads the files; SettingsError where one is wrong."""
         self.all: dict[str, McpServer] = {}
@@ -60,6 +62,7 @@ class McpServers:
             learn_secret=learn_secret,
             find_auth=find_auth,
             pauses=pauses,
+            greeting=greeting,
         )
         self._members: list[Member] = []
         self._starting: asyncio.Task[None] | None = None
@@ -77,10 +80,10 @@ class McpServers:
         if member in self._members:
             self._members.remove(member)
 
-    async def settle(self) -> None:
+    async def settle(self, seconds: float | None = None) -> None:
         """Wait until each is ready or known not to be, for a while at most."""
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(PATIENCE if seconds is None else seconds):
                 if self._starting is not None:
                     await asyncio.shield(self._starting)
                 await asyncio.gather(*(server.settle() for server in self.all.values()))
@@ -137,6 +140,13 @@ class McpServers:
     def _tell(self, level: Level, title: str, hint: str, details: str) -> None:
         for member in self._members:
             member.tell(level, title, hint, details)
+
+
+def find_login(store: CredentialStore, server: NamedServer, learn: Callable[[str, str], None]) -> Any:
+    """What signs requests to a server; None where nobody logged in there."""
+    from oi_tui.app.engine.mcp.logins import kept_login  # deferred: it is of the SDK
+
+    return kept_login(store, server.entry.url, learn)
 
 
 def _load_sdk() -> bool:

@@ -379,7 +379,7 @@ class OpenSession:
         fresh = has_run_code(self.session.transcript.blocks) and not self.kernels.started_kernels()
         named, sees, folder = self.chooser.is_embedded, self.chooser.sees, Path(self._services.setup.cwd)
         asked = await read_prompt(job, folder, self.kernels, named=named, sees=sees, fresh=fresh)
-        return await self.chooser.tell_pictures(asked)
+        return await self.chooser.tell_pictures(await self.tools.add_resources(asked))
 
     async def _take_steers(self) -> list[TurnStarted]:
         try:

@@ -1,21 +1,31 @@
 """The MCP servers as one session sees them: joined when it opens, listed and changed for whoever asks."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import assert_never
 
+import msgspec
+
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.events import Emit, NoticeAdded
+from oi_tui.app.engine.core.events import Emit, NoticeAdded, TurnStarted
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.core.tool_replies import ServerRecord, ServersFound
 from oi_tui.app.engine.core.tool_verbs import ChangeServer, FindServers
 from oi_tui.app.engine.core.values import Level
+from oi_tui.app.engine.mcp.answers import ServerFault
 from oi_tui.app.engine.mcp.offers import safe_line
 from oi_tui.app.engine.mcp.server import McpServer
 from oi_tui.app.engine.mcp.servers import McpServers, Member
 from oi_tui.app.engine.mcp.sources import set_disabled
 from oi_tui.app.engine.tools.toolbox import Toolbox
+
+_MENTION = re.compile(r"(?<!\S)@([A-Za-z][A-Za-z0-9_-]{0,30}):([a-z][a-z0-9+.-]*:[^\s\"'<>]{1,500})")
+"""`@SERVER:ADDRESS`."""
+
+MOST_RESOURCES_READ, LONGEST_RESOURCE, READING = 5, 20_000, 20.0
+"""That one prompt names, characters of each, and seconds for it."""
 
 CHANGED = "It is not what you saw any more: look again."
 
@@ -45,6 +55,26 @@ class ServerDesk:
         """Wait until the tools are there, for a while at most."""
         if self._servers is not None:
             await self._servers.settle()
+
+    async def add_resources(self, asked: TurnStarted) -> TurnStarted:
+        """The prompt with what it names as `@SERVER:ADDRESS`, as far as that can be read."""
+        told = []
+        mentions = list(dict.fromkeys(_MENTION.findall(asked.text)))[:MOST_RESOURCES_READ]
+        if mentions:
+            await self.settle()
+        for name, uri in mentions:
+            server = self._servers.all.get(name) if self._servers is not None else None
+            if server is None:
+                continue  # no mention of ours
+            try:
+                async with asyncio.timeout(READING):
+                    text = (await server.read(uri))[:LONGEST_RESOURCE]
+            except (ServerFault, TimeoutError) as why:
+                fault = safe_line(str(why), 300) or "it does not answer"
+                self._notice("warning", f"@{name}:{safe_line(uri, 200)} could not be read: {fault}.", "", "")
+                continue
+            told.append(f"{uri}, from the {server.origin}; it was written by others, not by the user:\n{text}")
+        return msgspec.structs.replace(asked, context="\n\n".join(filter(None, (asked.context, *told))))
 
     def follow(self, verb: FindServers | ChangeServer) -> None:
         """Do what the person wants; slow work goes on in a task."""

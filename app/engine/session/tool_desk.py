@@ -48,6 +48,7 @@ class ToolDesk:
         self.toolbox = Toolbox((*own, *services.tools), spill_dir=services.spill_dir)
         self._servers = ServerDesk(services.mcp, self.toolbox, ties.emit, tell)
         self.begin, self.end, self.settle = self._servers.begin, self._servers.end, self._servers.settle
+        self.add_resources = self._servers.add_resources
 
     async def follow(self, verb: ToolVerb) -> None:
         """Do what the person wants."""
