@@ -358,10 +358,8 @@ COMMANDS: tuple[Command, ...] = (
         "plugins", "Plugins", "The plugins there are: who made them, where they lie; enable and disable them",
         slash="plugins", shell="plugins", action="screen.part('plugins')",
     ),
-    Command(
-        "mcp", "MCP servers", "Servers of tools: their state, tools and log; agree to them, restart and disable them",
-        slash="mcp", shell="mcp", action="screen.part('servers')",
-    ),
+    Command("mcp", "MCP servers", "Servers of tools: agree to them, restart and disable them", slash="mcp",
+            shell="mcp", action="screen.part('servers')"),
     Command(
         "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
         action="app.toggle_mouse",
@@ -375,9 +373,7 @@ COMMANDS: tuple[Command, ...] = (
         slash="detach", shell="attach", verb=lambda _: Detach(),
     ),
     Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),
-    Command(
-        "quit", "Quit", "Save and quit; asks when something runs", key="ctrl+q", slash="quit", action="app.quit"
-    ),
+    Command("quit", "Quit", "Save and quit; asks when something runs", key="ctrl+q", slash="quit", action="app.quit"),
 )  # fmt: skip
 
 OF_THE_APP = frozenset({"help", "mouse", "stop", "suspend", "quit"})
