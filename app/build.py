@@ -2,16 +2,21 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.core.instructions import InstructionPart, InstructionSources
+from oi_tui.app.engine.core.model_request import RequestRecord, provider_prefix
 from oi_tui.app.engine.core.offline import go_offline, is_offline
 from oi_tui.app.engine.core.programs import Program
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.core.settings import FunctionsSection, KernelSection, without_network
+from oi_tui.app.engine.core.settings import FunctionsSection, KernelSection, Settings, without_network
+from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import credential_store
@@ -31,6 +36,7 @@ from oi_tui.app.engine.kernels.remote.servers import known_servers
 from oi_tui.app.engine.log.audit.audit_hook import make_audit_trail
 from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.log import Log
+from oi_tui.app.engine.log.metered_model import MeteredModel
 from oi_tui.app.engine.log.recording.form import VERSION, Header
 from oi_tui.app.engine.log.recording.tape import Tape
 from oi_tui.app.engine.log.store import Store
@@ -47,6 +53,9 @@ from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.filtered_model import FilteredModel
+from oi_tui.app.engine.session.limits import SpendingLimits
+from oi_tui.app.engine.session.model_switch import Servers
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.own_tools import own_tools
 from oi_tui.app.engine.session.services import KernelTies, Services
@@ -162,6 +171,48 @@ def mcp_servers(setup: Configure, environ: Mapping[str, str], redactor: Redactor
         learn_secret=redactor.learn,
         find_auth=lambda server: find_login(credential_store(environ), server, redactor.learn),
     )
+
+
+@asynccontextmanager
+async def open_metered_model(
+    setup: Configure, environ: Mapping[str, str] = os.environ
+) -> AsyncIterator[tuple[Model, Redactor]]:
+    """The model of the settings, else the one chosen for new sessions, for requests beside any session: counted,
+    limited and filtered as those of sessions. With what knows the secrets. OiTuiError without one."""
+    settings = without_network(setup.settings)
+    if settings.network.offline:
+        go_offline()
+    redactor, hooks = redactor_of(setup, environ), engine_hooks()
+    keys = model_keys(environ, redactor.learn)
+    models = Models(settings.model, environ=environ, keys=keys, own=registered_models(hooks))
+    ledger = Ledger(ledger_file())
+    limits = SpendingLimits(settings.budget, ledger, profile=setup.profile)
+
+    def require(model: Model) -> None:
+        if obstacle := limits.obstacle(provider_prefix(model.name), 0.0):
+            raise ModelError("budget", obstacle.title, hint=obstacle.hint)
+
+    try:
+        chosen = _chosen_model(setup, settings, models)
+        opened = await models.open(chosen.name, chosen.api_base or None, chosen.api_key, check=True)
+        if hooks.listens("change_request") or hooks.listens("change_answer"):
+            opened = FilteredModel(opened, hooks, redactor, lambda: "")
+        blank = RequestRecord(at=0.0, folder=setup.cwd, profile=setup.profile)
+        yield MeteredModel(opened, ledger.note, blank, require=require, wait=limits.wait), redactor
+    finally:
+        await models.close()
+
+
+def _chosen_model(setup: Configure, settings: Settings, models: Models) -> UseModel:
+    asked, store = settings.model, open_store()
+    servers = Servers(models, asked, setup.api_key, store, folder=setup.cwd, profile=setup.profile)
+    chosen = servers.default.find()
+    store.close()
+    if asked.name:
+        return servers.with_key(UseModel(name=asked.name, api_base=asked.api_base or None, api_key=setup.api_key))
+    if chosen is None:
+        raise SettingsError("No model is named.", hint="Name one: -m NAME, or model.name in the settings.")
+    return servers.with_key(UseModel(name=chosen.name, api_base=chosen.api_base or None, api_key=setup.api_key))
 
 
 def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> InstructionSources:

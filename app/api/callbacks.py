@@ -70,7 +70,10 @@ class Callbacks:
 
     async def _answer(self, session: Session, event: InputRequested) -> None:
         if self._answer_input is None:
-            session.interrupt()
+            if event.asked_by:  # a tool, which can go on without
+                await session.answer(event.request_id, None)
+            else:
+                session.interrupt()
             return
         try:
             line = await _call(self._answer_input, event.prompt)

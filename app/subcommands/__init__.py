@@ -11,6 +11,7 @@ SUBCOMMANDS = {
     "commands": "commands",
     "config": "config",
     "doctor": "doctor",
+    "extract": "extract",
     "help": "print_guide",
     "kernels": "kernels",
     "logs": "print_logs",
