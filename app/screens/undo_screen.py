@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from oi_tui.app.engine.core.tool_replies import ChangesFound
@@ -29,10 +29,10 @@ class UndoScreen(ModalScreen[bool | None]):
         Hint("y", "agree", "bring back"),
         Hint("f", "force", "all, over other changes"),
         Hint("n,escape", "close", "close"),
-        Hint("up,k", "scroll(-1)", show=False),
-        Hint("down,j", "scroll(1)", show=False),
-        Hint("pageup", "page(-1)", show=False),
-        Hint("pagedown,space", "page(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown,space", "page(1)", show=False),
     ]
 
     def __init__(self, found: ChangesFound, palette: Palette | None) -> None:

@@ -14,6 +14,12 @@ def test_f14_words_that_changed_are_marked_and_others_are_not() -> None:
     assert lines[5] == [(Token, " same")]
 
 
-@given(st.text(alphabet="ab +-@\n", max_size=200))
+def test_f14_the_head_of_a_second_file_is_no_changed_line_and_a_line_of_dashes_is() -> None:
+    lines = lex_diff("@@ -1,2 +1 @@\n same\n--- text\n--- a/y\n+++ b/y\n@@ -0,0 +1 @@\n+new")
+    assert [line[0][0] for line in lines[2:]] == [REMOVED, Token.Comment, Token.Comment, Token.Comment, ADDED]
+
+
+@given(st.text(alphabet="a1, +-@\n", max_size=200))
 def test_f14_the_tokens_of_any_text_are_that_text(text: str) -> None:
+    text = f"@@ -1,2 +1 @@\n{text}"
     assert "\n".join("".join(piece for _, piece in line) for line in lex_diff(text)) == text

@@ -19,6 +19,7 @@ LONGEST = 600
 ALIKE = 0.4
 """Share of two lines that is the same, below which they have nothing to do with each other."""
 
+_HEAD = re.compile(r"@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 _WORD = re.compile(r"\w+|\s+|.")
 
 
@@ -26,14 +27,18 @@ def lex_diff(text: str) -> list[LexedLine]:
     """Tokens of each line; joined they are the text."""
     lines = text.split("\n")
     lexed: list[LexedLine] = []
-    at, in_hunk = 0, False
+    at, old, new = 0, 0, 0  # lines of the hunk that are to come, by its head
     while at < len(lines):
         line = lines[at]
-        if line.startswith("@@"):
-            in_hunk = True
+        in_hunk = old > 0 or new > 0
+        if not in_hunk and (head := _HEAD.match(line)) is not None:
+            old, new = (1 if count is None else int(count) for count in head.groups())
+        elif in_hunk and not line.startswith("\\"):
+            old, new = old - (line[:1] != "+"), new - (line[:1] != "-")
         if in_hunk and line.startswith("-"):
-            removed, added = _run(lines, at, "-"), []
-            added = _run(lines, at + len(removed), "+")
+            removed = _run(lines, at, "-")[: max(1, old + 1)]
+            added = _run(lines, at + len(removed), "+")[: max(0, new)]
+            old, new = old - len(removed) + 1, new - len(added)
             lexed += _pair_lines(removed, added)
             at += len(removed) + len(added)
             continue
