@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -59,6 +60,7 @@ from oi_tui.app.engine.session.model_switch import Servers
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.own_tools import own_tools
 from oi_tui.app.engine.session.services import KernelTies, Services
+from oi_tui.app.engine.skills.skill_folder import skills_dir
 from oi_tui.app.engine.text.own_template import fill_template
 from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
 from oi_tui.app.engine.trust.instruction_files import folder_instructions
@@ -121,6 +123,7 @@ def make_engine(
     instructions = instruction_sources(setup, models.is_embedded)
     store = open_store() if sessions is None else Store(sessions)
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
+    profile = replace(profile, readable=(*profile.readable, *filter(Path.is_dir, (skills_dir(),))))
     redact_logs(lambda line: secrets.redact(line).text)
     set_verbose(setup.verbose)
     trail = make_audit_trail(

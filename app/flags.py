@@ -70,7 +70,7 @@ class Flags(NamedTuple):
 
     def settings(self) -> LoadedSettings:
         """These flags over environment and files; SettingsError if something is wrong."""
-        if self.yes and self.approve in ("ask", "never"):
+        if self.yes and self.approve in ("ask", "plan", "never"):
             raise SettingsError(f"--yes and --approve {self.approve} contradict each other.")
         given: dict[str, dict[str, Any]] = {}
         for flag, (section, key) in SETTING_OF_FLAG.items():

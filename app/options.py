@@ -35,8 +35,8 @@ def common(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--max-steps", type=click.IntRange(min=1), metavar="N", help="Model answers in one turn."),
         click.option(
             "--approve",
-            type=click.Choice(["ask", "auto", "never"]),
-            help="Approval mode: ask before code runs (default), run all but destructive code, or run none.",
+            type=click.Choice(["ask", "auto", "plan", "never"]),
+            help="Ask before code runs (default), run all but destructive code, plan first, or run no code.",
         ),
         click.option(
             "--sandbox",

@@ -26,12 +26,15 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.whereabouts import describe_running_line
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow, back_label
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow, back_label, key_in_use
 from oi_tui.widgets.lettering import Words, lettering
 from oi_tui.widgets.stray_keys import NOT_ARMED
 
 MOST_ROWS = 10
 """Of what is asked."""
+
+PLANNER = "tool plan"
+"""Who asks for a plan: the panel of the plan is a key away."""
 
 WHITHER = "Your answer goes there and to the model. It approves no code."
 NOTHING_PICKED = "Pick a choice by its number or an arrow, or type an answer; Escape gives none."
@@ -307,9 +310,11 @@ class QuestionPanel(Widget):
         asked = self.request
         if asked is not None and asked.asked_by:
             picks = (KeyLabel("↑↓", "pick", "pick", self.armed),) if asked.choices else ()
+            panel = key_in_use(self, "steps") if asked.asked_by == PLANNER else ""
             self.query_one(KeyRow).labels = (
                 *picks,
                 KeyLabel("enter", "answer", "answer", self.armed),
+                KeyLabel(panel, "change the plan", "change", self.armed),
                 back_label(self, "no answer")._replace(enabled=self.armed, owner=None),
             )
             return

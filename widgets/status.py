@@ -79,7 +79,7 @@ _SYMBOLS: dict[KernelState, str] = {
     "dead": "✗",
 }
 _MODES: dict[PermissionMode, str] = {
-    "plan": "approval: never",
+    "plan": "approval: plan",
     "dontAsk": "approval: rules only",
     "default": "approval: ask",
     "acceptEdits": "approval: ask",
@@ -196,9 +196,8 @@ def runs_unasked(status: Status) -> bool:
 
 def _approval_part(status: Status) -> StatusPart:
     mode = strictest(status.floor, OF_APPROVAL[status.approval])
-    return StatusPart(
-        _MODES[mode], 0, style="$warning" if runs_unasked(status) else "$dim", short=_MODES[mode].partition(": ")[2]
-    )
+    words = "approval: never" if status.approval == "never" else _MODES[mode]
+    return StatusPart(words, 0, style="$warning" if runs_unasked(status) else "$dim", short=words.partition(": ")[2])
 
 
 def _activity_part(status: Status, now: float) -> StatusPart:

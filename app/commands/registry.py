@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.tool_verbs import LookPurpose, ReadChanges, UndoChanges, UndoScope
+from oi_tui.app.engine.core.tool_verbs import LookPurpose, ReadChanges, SetPlanMode, UndoChanges, UndoScope
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (
     AddRule,
@@ -116,6 +116,7 @@ APPROVAL_HELP: dict[str, str] = {
     "ask": "You approve all code before it runs",
     "auto": "Code runs without asking, except destructive code",
     "never": "No code runs",
+    "plan": "Only tools that read run, until you accept a plan",
 }
 COMPLETE_HELP = {
     "on": "Until it says that the task is done or impossible, or that it needs input",
@@ -154,7 +155,13 @@ def _set_approval(argument: str) -> AnyVerb:
     for mode in get_args(ApprovalMode):
         if argument == mode:
             return SetApproval(mode=mode)
-    raise WrongArgument("Say /approve ask, /approve auto or /approve never.")
+    raise WrongArgument("Say /approve ask, /approve auto, /approve plan or /approve never.")
+
+
+def _set_plan_mode(argument: str) -> AnyVerb:
+    if argument not in ("", "on", "off"):
+        raise WrongArgument("Say /plan, or /plan off.")
+    return SetPlanMode(on=argument != "off")
 
 
 def _set_budget(argument: str) -> AnyVerb:
@@ -228,9 +235,18 @@ COMMANDS: tuple[Command, ...] = (
         arguments=(Argument("NAME", required=False),), verb=_use_model,
     ),
     Command(
-        "approve", "Approval mode", "Approval mode: ask, auto (all but destructive code runs), never",
-        slash="approve", arguments=(Argument("ask|auto|never", lambda: APPROVAL_HELP),), verb=_set_approval,
+        "approve", "Approval mode", "Approval mode: ask, auto (all but destructive code runs), plan, never",
+        slash="approve", arguments=(Argument("ask|auto|plan|never", lambda: APPROVAL_HELP),), verb=_set_approval,
         decides=lambda argument: True,
+    ),
+    Command(
+        "plan", "Plan mode", "The model plans and runs nothing until you accept the plan; off: the mode before",
+        slash="plan", arguments=(Argument("on|off", required=False),), verb=_set_plan_mode,
+        decides=lambda argument: argument == "off",
+    ),
+    Command(
+        "steps", "Plan", "The plan's steps, beside the timeline: change them; press again to focus, again to close",
+        key="f9", slash="steps", action="screen.part('steps')",
     ),
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
@@ -338,7 +354,7 @@ COMMANDS: tuple[Command, ...] = (
         key="tab,ctrl+up", action="screen.switch_focus",
     ),
     Command(
-        "mode", "Next approval mode", "Change the approval mode: ask, auto (only in a sandbox), never",
+        "mode", "Next approval mode", "Change the approval mode: ask, auto (only in a sandbox), plan, never",
         key="shift+tab", action="screen.part('approval')", decides=lambda argument: True,
     ),
     Command("find", "Search", "Search in the session", key="ctrl+f", slash="find", action="screen.part('find')"),

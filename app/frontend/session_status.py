@@ -205,9 +205,10 @@ def current_status(
 
 
 def next_approval(status: Status) -> ApprovalMode:
-    """The mode after the one that is shown: ask, auto, never, ask. `auto` is left out where code would run unasked
+    """The mode after the one shown: ask, auto, plan, never, ask. `auto` is left out where code would run unasked
     without a sandbox, or though it destroys something: who wants that says so by /approve auto."""
     lets_all = strictest(status.floor, OF_APPROVAL["auto"]) == "bypassPermissions"
-    cycle: list[ApprovalMode] = ["ask", "never"] if status.exposed or lets_all else ["ask", "auto", "never"]
+    unasked: list[ApprovalMode] = [] if status.exposed or lets_all else ["auto"]
+    cycle: list[ApprovalMode] = ["ask", *unasked, "plan", "never"]
     place = cycle.index(status.approval) if status.approval in cycle else 0
     return cycle[(place + 1) % len(cycle)]

@@ -18,6 +18,7 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.text.mime import IMAGE_TYPES
+from oi_tui.app.engine.text.plan_lines import block_numbers, plan_lines, plan_summary
 from oi_tui.app.engine.text.words import one_line, quantity
 from oi_tui.app.linear.block_words import past_lines
 from oi_tui.app.linear.desk import Desk
@@ -60,6 +61,7 @@ class SlashCommands:
                 "[N|all]", "read code N with all its output; alone, the last blocks; all, everything", self._show
             ),
             "save": OwnRow("N [FILE]", "write the picture of code N to a file", self._save),
+            "steps": OwnRow("", "read the plan, with the state of each step", lambda _: self._read_plan()),
             "sessions": OwnRow("[WORDS]", "past sessions as numbered lines", self._list_sessions),
             "open": OwnRow("N", "open session N of that list", self._open),
             "new": OwnRow("", "begin a new session", lambda _: self._open("")),
@@ -178,6 +180,13 @@ class SlashCommands:
             except OSError as error:
                 raise WrongArgument(f"{path} could not be written: {error.strerror}.") from None
             self._desk.say(f"Written: {path}, {quantity(len(data), 'byte')}.")
+
+    def _read_plan(self) -> None:
+        transcript = self._desk.transcript
+        if not transcript.plan.steps:
+            raise WrongArgument("There is no plan yet. /plan asks for one before anything runs.")
+        self._desk.say(f"The plan, {plan_summary(transcript.plan.steps)}:")
+        self._desk.say_all(plan_lines(transcript.plan.steps, block_numbers(transcript.blocks)))
 
     def _open(self, argument: str) -> None:
         if self._desk.busy:

@@ -261,6 +261,7 @@ class ChatScreen(Screen[None]):
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
         """Bring up what waits for the person, or the composer."""
         self.query_one(Bottom).ask(decision, question)
+        self.parts.steps.follow()
         waits = decision or question
         if waits is not None:
             self.parts.pane.anchor_to_bottom()

@@ -13,6 +13,7 @@ from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.kernel_screen import KernelPicks
 from oi_tui.app.screens.key_desk import KeyDesk
 from oi_tui.app.screens.pasting import Pasting
+from oi_tui.app.screens.plan_panel import PlanPanel
 from oi_tui.app.screens.plugin_desk import PluginDesk
 from oi_tui.app.screens.prompt_completion import PromptCompletion
 from oi_tui.app.screens.prompt_desk import PromptDesk
@@ -38,8 +39,8 @@ STYLES = Path(__file__).with_suffix(".tcss")
 
 @dataclass(frozen=True)
 class Parts:
-    """Widgets, mounted when the composer can already be typed into. The panels of variables and of sessions are
-    mounted when they are wanted first: most sessions end without."""
+    """Widgets, mounted when the composer can already be typed into. The panels beside the
+    timeline are mounted when they are wanted first: most sessions end without."""
 
     pane: TimelinePane
     approval: ApprovalPanel
@@ -47,6 +48,7 @@ class Parts:
     trouble: TroubleRow
     enter: EnterLine
     variables: VariablesPanel
+    steps: PlanPanel
     sessions: SessionsPanel
     preview: Preview
     recall: Recall
@@ -85,6 +87,7 @@ class Parts:
             TroubleRow(clock, id="trouble"),
             EnterLine(id="enter-line"),
             VariablesPanel(bridge, pane, id="variables"),
+            PlanPanel(bridge, pane, id="steps"),
             SessionsPanel(bridge, preview, pane, id="sessions"),
             preview,
             Recall(prompt, bridge),
@@ -104,6 +107,8 @@ class Parts:
     def act(self, name: str, argument: str) -> None:
         """What is done by key or command with one of them."""
         match name.split():
+            case ["steps"]:
+                self.pane.run_worker(self._toggle_steps(), group="part")
             case ["rebuild"]:
                 self.pane.rebuild()
             case ["recall"]:
@@ -129,6 +134,14 @@ class Parts:
         """In what sessions can be written, for the list and what completes `/export`."""
         self.sessions.formats = all_formats(found.formats)
         self.plugins.offer("export", {one.name: one.title for one in self.sessions.formats})
+
+    async def _toggle_steps(self) -> None:
+        """The panel of the plan beside the timeline."""
+        upper = self.pane.parent
+        assert isinstance(upper, Widget)
+        if not self.steps.is_attached:
+            await upper.mount(self.steps)
+        self.steps.toggle()
 
     async def mount_variables(self, upper: Widget) -> None:
         """Have the panel of variables beside the timeline."""

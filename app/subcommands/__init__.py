@@ -21,6 +21,7 @@ SUBCOMMANDS = {
     "profile": "profile",
     "replay": "replay",
     "sessions": "sessions",
+    "skills": "skills",
     "theme": "theme",
     "trust": "trust",
     "usage": "print_usage",

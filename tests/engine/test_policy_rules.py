@@ -225,10 +225,12 @@ def test_every_mode_and_every_tool_of_a_rule_is_in_the_guide() -> None:
     assert {rule.verdict for rule in parse_rules(example, "approval.md", "user")} == {"allow", "ask", "deny"}
 
 
-@pytest.mark.parametrize(("approval", "verdict"), [("never", "deny"), ("ask", "ask"), ("auto", "allow")])
+@pytest.mark.parametrize(
+    ("approval", "verdict"), [("never", "deny"), ("plan", "deny"), ("ask", "ask"), ("auto", "allow")]
+)
 def test_todays_names_of_the_modes_mean_what_they_meant(approval: ApprovalMode, verdict: str) -> None:
     assert decide(PolicyRequest("python", "import os; os.remove('x')"), Policy(), approval).verdict == verdict
-    assert set(OF_APPROVAL) == {"never", "ask", "auto"}
+    assert set(OF_APPROVAL) == {"never", "plan", "ask", "auto"}
 
 
 @pytest.mark.parametrize(

@@ -6,21 +6,22 @@ Nothing here runs anything.
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import msgspec
 
+from oi_tui.app.engine.agent.approval_state import ApprovalState
 from oi_tui.app.engine.agent.decision_events import decision_event, request_event
 from oi_tui.app.engine.agent.grants import GrantCase, Grants
-from oi_tui.app.engine.agent.guard import CROWDED, RepeatGuard
+from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
 from oi_tui.app.engine.agent.own_files import OwnFiles
+from oi_tui.app.engine.agent.refusing import Settled, deny, refuse_all, refuse_unasked
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.stricter_ruling import stricter_ruling
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.events import DecisionMade, DecisionRequested, Emit
-from oi_tui.app.engine.core.outcomes import NOBODY, Decider, StopReason
+from oi_tui.app.engine.core.events import DecisionRequested, Emit
+from oi_tui.app.engine.core.outcomes import Decider
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks.values import Judgement
@@ -33,16 +34,6 @@ from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
 from oi_tui.app.engine.policy.rules import fixed_path
 from oi_tui.app.engine.policy.taint import Taint, is_foreign
 from oi_tui.app.engine.text.attached import attached_file
-
-
-class _Settled(NamedTuple):
-    """What comes of a proposal."""
-
-    made: DecisionMade
-    stop: TurnStopped | None = None
-    """How it ends the turn, if it does."""
-    ruling: PolicyDecision | None = None
-    """The policy's decision about the source that would run, None without one."""
 
 
 class Decisions:
@@ -59,7 +50,7 @@ class Decisions:
         look: WorkLook = NO_LOOK,
     ) -> None:
         """`past` is what the session held when it was opened."""
-        self._mode = mode
+        self.approval = ApprovalState(mode)
         self.policy = _resolve(policy if policy is not None else Policy())
         self._runners = runners
         self._can_ask = can_ask
@@ -84,12 +75,22 @@ class Decisions:
     @property
     def mode(self) -> ApprovalMode:
         """Who decides. Setting it is a new decision of the user: grants for this turn end."""
-        return self._mode
+        return self.approval.mode
 
     @mode.setter
     def mode(self, mode: ApprovalMode) -> None:
-        self._mode = mode
+        self.approval.mode = mode
         self._grants.end_turn()
+
+    def end_planning(self) -> bool:
+        """Back to the mode before plan mode; False where that goes on because the settings say so."""
+        self.mode = self.approval.after_planning
+        return not self.is_planning
+
+    @property
+    def is_planning(self) -> bool:
+        """Whether code waits for a plan that the user accepts."""
+        return "plan" in (self.mode, self.policy.mode)
 
     def begin_turn(self) -> None:
         """Grants for the last turn end."""
@@ -125,7 +126,7 @@ class Decisions:
         other = Decisions(
             self.mode, self._runners, can_ask=self._can_ask, policy=self.policy, past=self._past, look=self._look
         )
-        other._changed = set(self._changed)
+        other.approval, other._changed = self.approval.copy(), set(self._changed)
         other._rereading = set(self._rereading)
         other._taint = self._taint
         other._folders = dict(self._folders)
@@ -193,18 +194,18 @@ class Decisions:
 
     async def _settle(
         self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit, asked_by: str
-    ) -> _Settled:
+    ) -> Settled:
         objection, generation = guard.objection(block), self._runners.next_generation(block)
         if self.mode == "never":
-            return _never(block)
+            return refuse_all(block)
         if ruling.verdict == "deny":
-            return _deny(block, ruling)
+            return deny(block, ruling, self.mode)
         if not objection and ruling.verdict == "allow":
             decider: Decider = ruling.ground if ruling.ground in ("rule", "grant") else "mode"
             reason = f"allowed by {ruling.by}" if ruling.by and decider != "mode" else ""
-            return _Settled(decision_event(block, "run", decider, reason=reason), ruling=ruling)
+            return Settled(decision_event(block, "run", decider, reason=reason), ruling=ruling)
         if not self._can_ask:
-            return _refuse_unasked(block, ruling, objection)
+            return refuse_unasked(block, ruling, objection)
         why = objection or self._why(ruling)
         while True:
             scopes = self._grants.scopes(self._case(block, ruling))
@@ -242,10 +243,11 @@ class Decisions:
     ) -> PolicyDecision:
         """The same without a look at the disk; reuses the reading of the source."""
         request = self._request(block, reading, made, losses)
-        ruling = decide(request, self.policy, self.mode)
+        mode = self.approval.mode_for(request)
+        ruling = decide(request, self.policy, mode)
         case = self._case(block, ruling, request)
-        ruling = self._grants.apply(case, self.policy, self.mode)
-        return stricter_ruling(ruling, self.objection(block), self.policy, self.mode)
+        ruling = self._grants.apply(case, self.policy, mode)
+        return stricter_ruling(ruling, self.objection(block), self.policy, mode)
 
     def _request(
         self,
@@ -310,7 +312,7 @@ class Decisions:
 
     def _apply_decision(
         self, block: ActionBlock, verb: Decide, guard: RepeatGuard, generation: int, asked: PolicyDecision
-    ) -> _Settled:
+    ) -> Settled:
         """The result of an answer: mode and rules of this moment apply, to edited code too."""
         match verb.verdict:
             case "run" | "always" | "edit":
@@ -319,9 +321,9 @@ class Decisions:
                 proposed = block if same else msgspec.structs.replace(block, source=source)
                 ruling = self._judge(proposed, asked.reading if same else None)
                 if self.mode == "never":
-                    return _never(block)
+                    return refuse_all(block)
                 if ruling.verdict == "deny":
-                    return _deny(block, ruling)
+                    return deny(block, ruling, self.mode)
                 verdict, reason = verb.verdict, ""
                 if verdict == "always":
                     try:
@@ -331,16 +333,18 @@ class Decisions:
                 if ruling.reading is not None:
                     self._handed.update(one.key for one in ruling.reading.handovers)
                 if verb.install and not ruling.offer:
-                    return _deny(block, ruling._replace(by="a sandbox that is another one than when you were asked"))
+                    return deny(
+                        block, ruling._replace(by="a sandbox that is another one than when you were asked"), self.mode
+                    )
                 guard.allow()
                 allowed = decision_event(proposed, verdict, "person", reason=reason, request_id=verb.request_id)
                 if verb.install:
                     allowed = msgspec.structs.replace(allowed, install=True)
                     ruling = ruling._replace(installs=True)
-                return _Settled(allowed, ruling=ruling._replace(time_limit=verb.time_limit))
+                return Settled(allowed, ruling=ruling._replace(time_limit=verb.time_limit))
             case "skip":
                 refusal = decision_event(block, "skip", "person", reason=verb.reason, request_id=verb.request_id)
-                return _Settled(
+                return Settled(
                     refusal,
                     None
                     if verb.reason
@@ -350,7 +354,7 @@ class Decisions:
                 )
             case "stop":
                 refusal = decision_event(block, "stop", "person", reason=verb.reason, request_id=verb.request_id)
-                return _Settled(refusal, TurnStopped("stopped", "Stopped by you."))
+                return Settled(refusal, TurnStopped("stopped", "Stopped by you."))
 
 
 def _resolve(policy: Policy) -> Policy:
@@ -362,29 +366,3 @@ def _resolve(policy: Policy) -> Policy:
         for rule in policy.rules
     )
     return msgspec.structs.replace(policy, rules=tuple(rules))
-
-
-def _never(block: ActionBlock) -> _Settled:
-    """Refused without a question, and the turn with it."""
-    refusal = decision_event(block, "stop", "mode", reason="nothing may be run in this session")
-    return _Settled(refusal, TurnStopped("refused", "Nothing is run in the approval mode “never”."))
-
-
-def _deny(block: ActionBlock, ruling: PolicyDecision) -> _Settled:
-    """Refused without a question. The model gets the reason and continues."""
-    if ruling.by == "the mode “plan”":
-        refusal = decision_event(block, "stop", "mode", reason="nothing may be run in this session")
-        return _Settled(refusal, TurnStopped("refused", "Nothing is run in the mode “plan”."))
-    return _Settled(
-        decision_event(block, "skip", "mode" if ruling.ground == "mode" else "rule", reason=f"denied by {ruling.by}")
-    )
-
-
-def _refuse_unasked(block: ActionBlock, ruling: PolicyDecision, objection: str) -> _Settled:
-    """Nobody can decide. If a rule or the source itself is the reason, the model gets it and continues."""
-    if not objection and ruling.ground != "mode":
-        why = f"{NOBODY}, which is needed because of {ruling.by}"
-        return _Settled(decision_event(block, "skip", "rule", reason=why))
-    why = objection or NOBODY
-    reason: StopReason = "step_cap" if objection == CROWDED else "repeated" if objection else "refused"
-    return _Settled(decision_event(block, "stop", "rule", reason=why), TurnStopped(reason, f"Not run: {why}."))

@@ -17,6 +17,7 @@ from oi_tui.app.engine.agent.failure_notice import failure_notice
 from oi_tui.app.engine.agent.halt import Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
+from oi_tui.app.engine.agent.plan_notice import plan_notice
 from oi_tui.app.engine.agent.prompt import in_helpers
 from oi_tui.app.engine.agent.recall import recall_tool
 from oi_tui.app.engine.agent.required_answer import RequiredAnswer
@@ -92,6 +93,8 @@ class Dialogue:
         self._halt.check()
         if model := self._choices.model:
             self._require(self._budget.check_price(model.name, known=model.tells_price))
+        if (notice := plan_notice(self._transcript)) is not None:
+            self._emit(notice)
         self._emit(StepStarted(number=step))
         if step == 1:
             self._review.begin_turn()

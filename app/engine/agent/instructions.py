@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from oi_tui.app.engine.agent.plan_notice import plan_mode_part
 from oi_tui.app.engine.agent.prompt import FILE_TOOLS, system_prompt
 from oi_tui.app.engine.core.chat_model import EDIT_FILE
 from oi_tui.app.engine.core.errors import SettingsError
@@ -99,6 +100,7 @@ class Instructions:
             *fit_instructions(self._sources.folder, most),
             *map(self._render_or_keep, own),
             *self.of_plugins(),
+            plan_mode_part(transcript),
             InstructionPart(origin="facts", name="date", text=facts),
         )
         return tuple(part for part in found if part.text.strip())

@@ -47,7 +47,7 @@ from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.instructions import NO_INSTRUCTIONS, InstructionSources
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.values import Language, Level
+from oi_tui.app.engine.core.values import ApprovalMode, Language, Level
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource, RejoinableKernel, Runner
@@ -95,11 +95,10 @@ class Session:
         """Blocks whose code, if it ran, ran in kernels that are gone."""
         self._can_ask = can_ask
         if forked_from is None:
-            past = self.transcript.blocks
+            past, plans = self.transcript.blocks, self.transcript.approval == "plan" and settings.approve != "never"
             self.emitter = Emitter(self.transcript)
-            self.decisions = Decisions(
-                settings.approve, self._runners, can_ask=can_ask, policy=policy, past=past, look=look
-            )
+            approve: ApprovalMode = "plan" if plans else settings.approve  # it was on when the session was left
+            self.decisions = Decisions(approve, self._runners, can_ask=can_ask, policy=policy, past=past, look=look)
             self.budget = Budget(settings.max_cost, settings.max_tokens)
         else:
             self.decisions, self.budget = forked_from.decisions.fork(), forked_from.budget

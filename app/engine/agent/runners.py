@@ -95,5 +95,6 @@ class Runners:
             tool=block.tool,
             confinement=confinement,
             reading=tool.facts(block.source) if reading is None else reading,
+            reads_only=not tool.capabilities.writes,
             unasked=tool.unasked,
         )

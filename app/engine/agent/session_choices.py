@@ -57,6 +57,12 @@ class SessionChoices:
         self._decisions.mode = mode
         self._tell()
 
+    def end_planning(self) -> bool:
+        """Back to the mode before plan mode; False where that goes on because the settings say so."""
+        ended = self._decisions.end_planning()
+        self._tell()
+        return ended
+
     def set_budget(self, verb: SetBudget) -> None:
         """Other limits from the next request on."""
         self._budget.change(verb.max_cost, verb.max_tokens)

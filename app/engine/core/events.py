@@ -25,9 +25,9 @@ To rebuild the state of a kernel, runs that are on record are repeated between t
 ( InputRequested InputAnswered )* `RerunFinished`; what comes out is compared with the record and does not replace it.
 
 `NoticeAdded`, `KernelChanged`, `RunTraced`, `RetryScheduled`, `SettingsChanged`, `InstructionsChanged`,
-`SummaryStarted` [ `ContextCompacted` ] `SummaryEnded`, `SummaryChanged` and `ContextMarked` may stand anywhere. The
-actions (code and calls) of a step are decided and run in the order in which they were finished, one at a time. Late
-output (a thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
+`SummaryStarted` [ `ContextCompacted` ] `SummaryEnded`, `SummaryChanged`, `ContextMarked` and `PlanChanged` may stand
+anywhere. The actions (code and calls) of a step are decided and run in the order in which they were finished, one at a
+time. Late output (a thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
 
 Deltas (`ProseGrew`, `ThoughtGrew`, `CodeGrew`, `CallGrew`, `OutputAdded` of a stream, `ActiveLineChanged`,
 `ProgressReported`) may be coalesced on the way to a front end, and of several `OutputTailMoved` of one stream only the
@@ -48,6 +48,7 @@ from oi_tui.app.engine.core.outcomes import (
     Verdict,
 )
 from oi_tui.app.engine.core.outputs import Output, Progress, RunInput, StreamName, Tail, WholeOutput, WrittenFiles
+from oi_tui.app.engine.core.plan import PlanStep
 from oi_tui.app.engine.core.values import (
     ApprovalMode,
     GrantScope,
@@ -532,6 +533,13 @@ class ContextMarked(Event, frozen=True, kw_only=True, tag=True):
     mark: ContextMark
 
 
+class PlanChanged(Event, frozen=True, kw_only=True, tag=True):
+    """The plan of the session is this from now on; none without steps."""
+
+    steps: tuple[PlanStep, ...]
+    author: Literal["assistant", "user"] = "assistant"
+
+
 class ConversationCleared(Event, frozen=True, kw_only=True, tag=True):
     """The transcript is empty again and the kernels are fresh (reset)."""
 
@@ -591,6 +599,7 @@ AnyEvent = (
     | ContextCompacted
     | SummaryChanged
     | ContextMarked
+    | PlanChanged
     | ConversationCleared
     | TurnEnded
 )

@@ -3,7 +3,7 @@ the values of `STRICTER` that an administrator or a project sets.
 
 This is one of two axes; the other is `sandbox.mode`: what code that runs can reach. The modes:
 
-    plan               nothing runs
+    plan               only tools that read run, and what no rule allows is asked about; no code runs
     dontAsk            what no rule allows is refused; nobody is asked
     default            what no rule allows is asked about, but for tools that only read the folder
     acceptEdits        as default; tools change files of the folder without a question, but for what runs later
@@ -28,7 +28,12 @@ MODES: tuple[PermissionMode, ...] = (
 
 DEFAULT_MODE: PermissionMode = "unlessDestructive"
 
-OF_APPROVAL: dict[ApprovalMode, PermissionMode] = {"never": "plan", "ask": "default", "auto": "bypassPermissions"}
+OF_APPROVAL: dict[ApprovalMode, PermissionMode] = {
+    "never": "plan",
+    "plan": "plan",
+    "ask": "default",
+    "auto": "bypassPermissions",
+}
 """What the setting `approve` demands at least; the mode that is set adds the rest."""
 
 OF_SAFE_MODE: dict[str, PermissionMode] = {"off": "bypassPermissions", "ask": "default", "auto": "auto"}
@@ -71,7 +76,7 @@ def joint_patterns(value: tuple[str, ...], limit: tuple[str, ...]) -> tuple[str,
     return tuple(dict.fromkeys(one if one == other else f"{one}{JOINT}{other}" for one in value for other in limit))
 
 
-_APPROVALS: tuple[ApprovalMode, ...] = ("never", "ask", "auto")
+_APPROVALS: tuple[ApprovalMode, ...] = ("never", "plan", "ask", "auto")
 _SANDBOXES: tuple[SandboxMode, ...] = ("read-only", "workspace-write", "danger-full-access")
 _NETWORKS = ("none", "hosts", "full")
 ATTACHES: tuple[bool | Literal["never"], ...] = ("never", False, True)

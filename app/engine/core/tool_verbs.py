@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from oi_tui.app.engine.core.plan import PlanStep
 from oi_tui.app.engine.core.values import SessionVerb
 
 UndoScope = Literal["block", "turn", "session"]
@@ -59,4 +60,21 @@ class UndoChanges(FileVerb, frozen=True, kw_only=True, tag=True):
     """Also files that were changed since by somebody else."""
 
 
-ToolVerb = FindTools | FindServers | ChangeServer | ReadChanges | UndoChanges
+class PlanVerb(SessionVerb, frozen=True, kw_only=True):
+    """Base of those about the plan."""
+
+
+class ChangePlan(PlanVerb, frozen=True, kw_only=True, tag=True):
+    """The person's plan in the place of the one that has this version; the model reads it at the next step."""
+
+    steps: tuple[PlanStep, ...]
+    version: int
+
+
+class SetPlanMode(PlanVerb, frozen=True, kw_only=True, tag=True):
+    """Plan mode on, or back to the approval mode before it."""
+
+    on: bool
+
+
+ToolVerb = FindTools | FindServers | ChangeServer | ReadChanges | UndoChanges | ChangePlan | SetPlanMode

@@ -80,8 +80,9 @@ class Confinement(Value, frozen=True, kw_only=True):
     """All that it reaches of the network then; none means the whole."""
 
 
-ApprovalMode = Literal["ask", "auto", "never"]
-"""Who decides about proposed code: the person, nobody (what destroys nothing runs), nobody (nothing runs)."""
+ApprovalMode = Literal["ask", "auto", "never", "plan"]
+"""Who decides about proposed code: the person, nobody (what destroys nothing runs), nobody (nothing runs); in plan mode
+only tools that read run, until the person accepts a plan, and then the mode before it holds again."""
 
 PermissionMode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "unlessDestructive", "bypassPermissions"]
 """The same question on a finer scale (see `core/modes.py`), the strictest first."""

@@ -2,7 +2,7 @@
 
 The first step that decides wins; later steps can only be stricter.
 
-    1. the mode `plan`: nothing runs
+    1. the mode `plan`: nothing runs but calls that only read; with the approval `never` these do not either
     2. lists of functions that may, or may not, be called; rules that deny, then rules that ask, from any file and
        however specific
     3. hidden characters, and our own settings: asked about in every mode
@@ -72,6 +72,8 @@ class PolicyRequest(NamedTuple):
     """The reading of the source, if there is one already (of a call: from its tool); None reads it."""
     tool: str = ""
     """Name of the tool that is called, "" for code."""
+    reads_only: bool = False
+    """Whether the tool promises that this call changes nothing; never so for code."""
     unasked: str = ""
     """Why this call needs no approval in any mode where something may run; "" where that is not so."""
 
@@ -131,6 +133,8 @@ class _Case(NamedTuple):
     reading: SourceFacts
     policy: Policy
     mode: PermissionMode
+    may_read: bool
+    """Whether what only reads may run where nothing else does, and this is such a call."""
 
 
 def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "auto") -> PolicyDecision:
@@ -138,7 +142,7 @@ def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "aut
     tool = _kind(request)
     mode = strictest(policy.mode, OF_APPROVAL[approval])
     reading = read_source(request)
-    case = _Case(request, tool, reading, policy, mode)
+    case = _Case(request, tool, reading, policy, mode, request.reads_only and approval != "never")
     verdict, by, ground = _judge(case)
     if verdict == "allow" and ground == "mode" and (harm := _unwanted_harm(case)):
         verdict, by, ground = "ask", harm, "harm"
@@ -180,7 +184,7 @@ def read_source(request: PolicyRequest) -> SourceFacts:
 
 
 def _judge(case: _Case) -> tuple[Effect, str, Ground]:
-    if case.mode == "plan":
+    if case.mode == "plan" and not case.may_read:
         return "deny", "the mode “plan”", "mode"
     limited = _judge_functions(case)
     if limited is not None and limited.verdict == "deny":

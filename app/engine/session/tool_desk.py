@@ -4,13 +4,18 @@ from collections.abc import Callable
 from typing import assert_never
 
 from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.events import PlanChanged
+from oi_tui.app.engine.core.plan import bounded_steps
 from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.core.tool_replies import ToolRecord, ToolsFound
 from oi_tui.app.engine.core.tool_verbs import (
+    ChangePlan,
     ChangeServer,
     FindServers,
     FindTools,
     ReadChanges,
+    SetPlanMode,
     ToolVerb,
     UndoChanges,
 )
@@ -35,13 +40,16 @@ class ToolDesk:
         tell: Callable[[Reply], None],
     ) -> None:
         """The session is there when the first call runs, not yet when its tools are made."""
-        self._tell = tell
+        self._tell, self._session = tell, session
         ties = ToolTies(
             session_id=session_id,
             blocks=lambda: session().transcript.blocks,
             emit=lambda event: session().emit(event),
             kernels=kernels,
             policy=lambda: session().decisions.policy,
+            plan=lambda: session().transcript.plan,
+            planning=lambda: session().decisions.is_planning,
+            end_planning=lambda: session().choices.end_planning(),
         )
         self._undo = UndoDesk(services, session, session_id, tell)
         own = (tool for make in services.make_tools for tool in make(ties))
@@ -59,8 +67,21 @@ class ToolDesk:
                 self._servers.follow(verb)
             case ReadChanges() | UndoChanges():
                 await self._undo.follow(verb)
+            case ChangePlan():
+                self._change_plan(verb)
+            case SetPlanMode():
+                choices = self._session().choices
+                choices.set_approval("plan") if verb.on else choices.end_planning()
             case _:
                 assert_never(verb)
+
+    def _change_plan(self, verb: ChangePlan) -> None:
+        """The person's plan from the next step on. SettingsError where it was changed meanwhile."""
+        session = self._session()
+        if verb.version != session.transcript.plan.version:
+            raise SettingsError("The plan was changed meanwhile: yours was not kept.", hint="Change it as it is now.")
+        if (steps := bounded_steps(verb.steps)) != session.transcript.plan.steps:
+            session.emit(PlanChanged(steps=steps, author="user"))
 
 
 def _record(tool: Tool) -> ToolRecord:

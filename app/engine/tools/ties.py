@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.events import Emit
+from oi_tui.app.engine.core.plan import SessionPlan
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.tools.tool import Tool
@@ -22,6 +23,11 @@ class ToolTies:
     kernels: KernelSource
     policy: Callable[[], Policy] = Policy
     """Rules and places that hold now."""
+    plan: Callable[[], SessionPlan] = SessionPlan
+    planning: Callable[[], bool] = lambda: False
+    """Whether plan mode is on."""
+    end_planning: Callable[[], bool] = lambda: False
+    """The person accepted the plan; False where the settings keep plan mode on."""
 
 
 MakeTools = Callable[[ToolTies], Iterable[Tool]]

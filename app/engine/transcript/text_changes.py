@@ -24,6 +24,7 @@ from oi_tui.app.engine.core.events import (
     SummaryChanged,
     ThoughtFinished,
     ThoughtsSealed,
+    TurnStarted,
 )
 
 
@@ -35,11 +36,17 @@ def with_text_end(block: ProseBlock | ThoughtBlock, event: ProseFinished | Thoug
     return msgspec.structs.replace(block, state=state)
 
 
-def block_from(event: NoticeAdded | ContextCompacted) -> NoticeBlock | SummaryBlock:
-    """The block that stands for a notice, or for a compaction."""
+def block_from(event: TurnStarted | NoticeAdded | ContextCompacted) -> UserBlock | NoticeBlock | SummaryBlock:
+    """The block that stands for a prompt, a notice or a compaction."""
     said = msgspec.structs.asdict(event)
     block_id = said.pop("block_id")
-    return NoticeBlock(id=block_id, **said) if isinstance(event, NoticeAdded) else SummaryBlock(id=block_id, **said)
+    match event:
+        case TurnStarted():
+            return UserBlock(id=block_id, **said)
+        case NoticeAdded():
+            return NoticeBlock(id=block_id, **said)
+        case ContextCompacted():
+            return SummaryBlock(id=block_id, **said)
 
 
 def with_mark(

@@ -51,6 +51,7 @@ from oi_tui.app.engine.core.events import (
     OutputsCleared,
     OutputTailMoved,
     OutputUpdated,
+    PlanChanged,
     ProgressReported,
     ProseFinished,
     ProseGrew,
@@ -77,6 +78,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outcomes import StopReason
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput, joinable_output
+from oi_tui.app.engine.core.plan import SessionPlan
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.transcript.action_changes import (
@@ -92,6 +94,7 @@ from oi_tui.app.engine.transcript.action_changes import (
 from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.app.engine.transcript.block_places import BlockPlaces
 from oi_tui.app.engine.transcript.open_blocks import cause_of, settle_block
+from oi_tui.app.engine.transcript.plan_changes import plan_after
 from oi_tui.app.engine.transcript.text_changes import as_thought, block_from, count_thought, with_mark, with_text_end
 
 Kind = TypeVar("Kind", CodeBlock, CallBlock)
@@ -118,7 +121,7 @@ class Transcript:
         self.instructions: str | None = None
         """The person's own of this session, None those of the settings."""
         self.turn_open = self.complete = self.summarises = False
-        self.step = 0
+        self.step, self.plan = 0, SessionPlan()
         self.pending_decision: DecisionRequested | None = None
         self.pending_input: InputRequested | None = None
         self._index = BlockPlaces(self._blocks)
@@ -179,21 +182,18 @@ class Transcript:
     def _fold(self, event: AnyEvent) -> tuple[int, ...]:
         match event:
             case SessionOpened():
-                self.session_id, self.cwd = event.session_id, event.cwd
-                self.model, self.approval = event.model, event.approval
+                self.session_id, self.cwd, self.model = event.session_id, event.cwd, event.model
+                self.approval = event.approval
                 return self.close("program") if event.resumed else ()
             case TurnStarted():
                 self.turn_open, self.ended = True, None
-                text, files, context = event.text, event.files, event.context
-                return self._add(
-                    UserBlock(id=event.block_id, text=text, files=files, context=context, command=event.command)
-                )
+                return self._add(block_from(event))
             case TurnEnded():
                 self.ended = event.reason
                 busy = self.pending_decision is not None or bool(self._approved)
                 return self._settle(cause_of(event, busy=busy))
             case StepStarted():
-                self.step, self.ended = self.step + 1, None
+                self.step, self.ended, self.plan = self.step + 1, None, plan_after(event, self.plan)
                 return ()
             case UsageReported():
                 self.usage = self.usage.plus(event)
@@ -258,9 +258,6 @@ class Transcript:
                 asking = msgspec.structs.replace(self._action(event.block_id), asked=True)
                 self.pending_input = event
                 return self._set(asking)
-            case InputAnswered():
-                self.pending_input = None
-                return ()
             case ExecutionFinished():
                 self.pending_input = None
                 self._approved.discard(event.block_id)
@@ -285,18 +282,21 @@ class Transcript:
                 self.instructions = event.text
                 return ()
             case NoticeAdded() | ContextCompacted():
+                self.plan = plan_after(event, self.plan)
                 return self._add(block_from(event))
             case ConversationCleared():
                 self._blocks, self._displays, self._growing = type(self._blocks)(), {}, {}
                 self._index, self.foreign, self._approved = BlockPlaces(self._blocks), set(), set()
-                self.step = self._settled = 0
+                self.step, self._settled, self.plan = 0, 0, plan_after(event, self.plan)
                 self.usage = msgspec.structs.replace(self.usage, last_input_tokens=0)  # the tokens are spent either way
                 self.pending_decision = self.pending_input = None
                 return ()
             case SummaryStarted() | SummaryEnded():
                 self.summarises = isinstance(event, SummaryStarted)
                 return ()
-            case RetryScheduled() | KernelChanged():
+            case InputAnswered() | PlanChanged() | RetryScheduled() | KernelChanged():
+                self.plan = plan_after(event, self.plan)
+                self.pending_input = None if isinstance(event, InputAnswered) else self.pending_input
                 return ()
             case _:
                 assert_never(event)

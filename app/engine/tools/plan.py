@@ -1,0 +1,143 @@
+"""The tool by which a model keeps a plan. In plan mode, the person is asked to accept it: nothing else ends that mode
+but the person's own command."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock
+from oi_tui.app.engine.core.events import PlanChanged
+from oi_tui.app.engine.core.plan import LONGEST_STEP, MOST_EVIDENCE, MOST_STEPS, PlanStep, bounded_steps
+from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.policy.reading import SourceFacts
+from oi_tui.app.engine.text.plan_lines import block_numbers, plan_lines, plan_summary
+from oi_tui.app.engine.text.words import one_line
+from oi_tui.app.engine.tools.ties import ToolTies
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+
+PLAN = "plan"
+
+ACCEPT = "Accept the plan and begin"
+KEEP_PLANNING = "Keep planning"
+
+RECENT = 12
+"""Runs whose numbers the model is told, so that it can name them as evidence."""
+
+_STEP = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "description": "What to do."},
+        "state": {"type": "string", "enum": ["todo", "doing", "done", "dropped"]},
+        "done_when": {"type": "string", "description": "What must be so for it to be done."},
+        "evidence": {
+            "type": "array",
+            "items": {"type": "integer"},
+            "description": "Numbers of the blocks that did it, as the last result of this tool tells them.",
+        },
+    },
+    "required": ["text"],
+}
+_SCHEMA = {
+    "type": "object",
+    "properties": {"steps": {"type": "array", "items": _STEP, "description": "All steps, in order."}},
+    "required": ["steps"],
+}
+
+
+def make_plan_tool(ties: ToolTies) -> Iterable[Tool]:
+    """The tool of this session."""
+
+    async def run(arguments: Arguments, output: ToolOutput) -> str:
+        if ties.plan().untold:
+            raise ToolFailed("The user changed the plan meanwhile; you read it next. Then call plan again if need be.")
+        steps = _read(arguments["steps"], ties.blocks())
+        ties.emit(PlanChanged(steps=steps, author="assistant"))
+        if ties.planning():
+            return await _propose(ties, output)
+        return _tell(ties, "Kept.")
+
+    yield Tool(
+        name=PLAN,
+        description=(
+            "Keep a plan of several steps that the user sees and may change. Send all steps each time one changes its "
+            "state. Not for a task of one or two steps."
+        ),
+        schema=_SCHEMA,
+        run=run,
+        capabilities=Capabilities(writes=False, destroys=False, network=False, repeatable=True),
+        read=lambda arguments: SourceFacts(),
+        confinement=Confinement(sandboxed=True, offline=True),
+        unasked="it keeps a plan that you see, and nothing else",
+    )
+
+
+def _read(given: Sequence[dict[str, Any]], blocks: Sequence[Block]) -> tuple[PlanStep, ...]:
+    if len(given) > MOST_STEPS:
+        raise ToolFailed(f"{len(given)} steps are too many: {MOST_STEPS} at most.")
+    for place, step in enumerate(given, 1):
+        if not step["text"].strip():
+            raise ToolFailed(f"Step {place} says nothing.")
+        if max(len(step["text"]), len(step.get("done_when", ""))) > LONGEST_STEP:
+            raise ToolFailed(f"Step {place} is too long: {LONGEST_STEP} characters at most.")
+        if len(step.get("evidence", ())) > MOST_EVIDENCE:
+            raise ToolFailed(f"Step {place} has too much evidence: {MOST_EVIDENCE} blocks at most.")
+    return bounded_steps(
+        PlanStep(
+            text=step["text"],
+            state=step.get("state", "todo"),
+            done_when=step.get("done_when", ""),
+            evidence=tuple(_evidence(number, place, blocks) for number in step.get("evidence", ())),
+        )
+        for place, step in enumerate(given, 1)
+    )
+
+
+def _evidence(number: int, place: int, blocks: Sequence[Block]) -> str:
+    """The id of this block, which must be something that ran."""
+    block = blocks[number - 1] if 1 <= number <= len(blocks) else None
+    if not isinstance(block, Action) or block.duration is None:
+        raise ToolFailed(f"Block {number}, evidence of step {place}, is nothing that ran.")
+    return block.id
+
+
+async def _propose(ties: ToolTies, output: ToolOutput) -> str:
+    """Ask the person for the plan; until it is accepted, plan mode goes on."""
+    output.print("\n".join(plan_lines(ties.plan().steps, block_numbers(ties.blocks()))) + "\n")
+    question = f"Accept this plan, {plan_summary(ties.plan().steps)}? You can change it first."
+    said = await output.ask(question, (ACCEPT, KEEP_PLANNING))
+    if said is None:
+        return _tell(ties, "Nobody accepted it yet, and plan mode goes on. End your answer with the plan.")
+    if said == KEEP_PLANNING:
+        return _tell(ties, "The user wants you to keep planning: ask what is missing, or make it better.")
+    if said != ACCEPT:
+        return _tell(ties, f"The user wants you to keep planning, and says: {said}")
+    if ties.end_planning():
+        return _tell(ties, "The user accepted the plan. Plan mode is off: begin.")
+    return _tell(ties, "The user accepted the plan, but the settings keep plan mode on: nothing can run.")
+
+
+def _tell(ties: ToolTies, first: str) -> str:
+    """What the model reads: that, the plan as it is now, and the numbers of the last runs."""
+    blocks = ties.blocks()
+    lines = [first, *plan_lines(ties.plan().steps, block_numbers(blocks))]
+    runs = [(number, block) for number, block in enumerate(blocks, 1) if _is_evidence(block)][-RECENT:]
+    if runs:
+        lines.append("Blocks that can be evidence:")
+        lines += [f"{number}: {_label(block)}" for number, block in runs]
+    return "\n".join(lines)
+
+
+def _is_evidence(block: Block) -> bool:
+    return isinstance(block, Action) and block.duration is not None and not _is_plan(block)
+
+
+def _is_plan(block: Block) -> bool:
+    return isinstance(block, CallBlock) and block.tool == PLAN
+
+
+def _label(block: Block) -> str:
+    assert isinstance(block, Action)
+    return f"{_runs_in(block)}, {block.state}: {one_line(block.source)[:60]}"
+
+
+def _runs_in(block: ActionBlock) -> str:
+    return one_line(block.runs_in)
