@@ -1,11 +1,11 @@
 """Everything a person can tell the program to do, once: keys, palette, slash commands, completion, help derive from it.
 A row has either an `action` of the screen or the app, or a `verb` that is sent to the engine as it is."""
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
+from oi_tui.app.commands.budget_words import read_budget
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.core.tool_verbs import LookPurpose, ReadChanges, SetPlanMode, UndoChanges, UndoScope
@@ -24,16 +24,12 @@ from oi_tui.app.engine.core.verbs import (
     Restart,
     Retry,
     SetApproval,
-    SetBudget,
     SetComplete,
     TellUsage,
     UseKernel,
     UseModel,
 )
 from oi_tui.themes.loader import AUTO, theme_names
-
-_MONEY = r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})"
-_TOKENS = r"(\d{1,12}) ?(k)? ?tokens?"
 
 
 class WrongArgument(Exception):
@@ -118,10 +114,7 @@ APPROVAL_HELP: dict[str, str] = {
     "never": "No code runs",
     "plan": "Only tools that read run, until you accept a plan",
 }
-COMPLETE_HELP = {
-    "on": "Until it says that the task is done or impossible, or that it needs input",
-    "off": "An answer without code ends the turn",
-}
+COMPLETE_HELP = {"on": "Until the model says that it is done, or needs input", "off": "An answer without code ends it"}
 _RULES = {
     "allow": "Run it without asking: allow Shell(git log *)",
     "ask": "Ask each time: ask Shell(git push *)",
@@ -152,9 +145,8 @@ def _use_kernel(argument: str) -> AnyVerb:
 
 
 def _set_approval(argument: str) -> AnyVerb:
-    for mode in get_args(ApprovalMode):
-        if argument == mode:
-            return SetApproval(mode=mode)
+    if (mode := next((one for one in get_args(ApprovalMode) if one == argument), None)) is not None:
+        return SetApproval(mode=mode)
     raise WrongArgument("Say /approve ask, /approve auto, /approve plan or /approve never.")
 
 
@@ -165,16 +157,9 @@ def _set_plan_mode(argument: str) -> AnyVerb:
 
 
 def _set_budget(argument: str) -> AnyVerb:
-    if not argument:
-        return SetBudget()
-    if argument == "off":
-        return SetBudget(max_cost=0.0, max_tokens=0)
-    money, tokens = re.fullmatch(_MONEY, argument), re.fullmatch(_TOKENS, argument)
-    if money and float(money[1]):
-        return SetBudget(max_cost=float(money[1]))
-    if tokens and int(tokens[1]):
-        return SetBudget(max_tokens=int(tokens[1]) * (1000 if tokens[2] else 1))
-    raise WrongArgument("Say /budget 2 for two dollars, /budget 50000 tokens, or /budget off.")
+    if (budget := read_budget(argument)) is None:
+        raise WrongArgument("Say /budget 2 for two dollars, /budget 50000 tokens, or /budget off.")
+    return budget
 
 
 def _set_complete(argument: str) -> AnyVerb:
@@ -241,8 +226,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "plan", "Plan mode", "The model plans and runs nothing until you accept the plan; off: the mode before",
-        slash="plan", arguments=(Argument("on|off", required=False),), verb=_set_plan_mode,
-        decides=lambda argument: argument == "off",
+        slash="plan", arguments=(Argument("on|off", required=False),), verb=_set_plan_mode, decides="off".__eq__,
     ),
     Command(
         "steps", "Plan", "The plan's steps, beside the timeline: change them; press again to focus, again to close",
