@@ -1,5 +1,7 @@
 """A budget as it is typed."""
 
+import re
+
 from oi_tui.app.engine.core.verbs import SetBudget
 
 _MONEY = r"\$?(\d{1,9}(?:\.\d{0,12})?|\.\d{1,12})"
