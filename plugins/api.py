@@ -68,7 +68,9 @@ from oi_tui.app.engine.text.summaries import summary_title
 from oi_tui.app.engine.text.thoughts import thought_title
 from oi_tui.app.engine.text.whereabouts import tell_places
 from oi_tui.app.engine.text.words import quantity
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.function import tool, tool_of
+from oi_tui.app.engine.tools.later import LaterResult, Pending
+from oi_tui.app.engine.tools.tool import Arguments, CallingOutput, Capabilities, Tool, ToolFailed, ToolOutput
 from oi_tui.app.engine.transcript.from_blocks import has_run
 from oi_tui.app.engine.transcript.outline import SessionOutline, attribute_to_file, block_of, block_outline
 from oi_tui.plugins.screen_values import Drawing, Insert, SessionView, SidePanel, SlashCommand, StatusItem
@@ -88,6 +90,7 @@ __all__ = [
     "Arguments",
     "Block",
     "CallBlock",
+    "CallingOutput",
     "Capabilities",
     "ChatMessage",
     "ChatRequest",
@@ -106,10 +109,12 @@ __all__ = [
     "KernelForm",
     "KernelProgram",
     "LanguageProgram",
+    "LaterResult",
     "Model",
     "NoticeBlock",
     "Output",
     "Passage",
+    "Pending",
     "ProseBlock",
     "Refuse",
     "RichOutput",
@@ -158,6 +163,8 @@ __all__ = [
     "summary_title",
     "tell_places",
     "thought_title",
+    "tool",
+    "tool_of",
     "transcript_markdown",
     "visible_text",
     "without_escapes",

@@ -20,10 +20,10 @@ from textual.widgets import Input
 from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.values import ScopeKind
-from oi_tui.app.engine.text.safe import collapse_blanks, visible_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_keys import ANSWER_KEYS, answer_keys, answer_letters, stage_labels
-from oi_tui.widgets.approval_view import TIME_LIMITS, ApprovalStage, ApprovalView, changed_lines
+from oi_tui.widgets.approval_source import share_rows, show_again, show_source
+from oi_tui.widgets.approval_view import TIME_LIMITS, ApprovalStage, ApprovalView
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.editor import SourceEditor
 from oi_tui.widgets.field import Field
@@ -140,7 +140,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self.query_one(Input).value = ""
         run, letters = answer_keys(keymap_of(self))["approval.run"], answer_letters(keymap_of(self))
         self._stray.begin(letters, run, writing=writing and self.arming.is_typing)
-        _show_source(self.query_one(SourceView), request, self.source)
+        show_source(self.query_one(SourceView), request, self.source)
         self._enter("question")
 
     def say(self, words: str) -> None:
@@ -211,6 +211,7 @@ class ApprovalPanel(Widget, can_focus=True):
             self._refresh()
         elif self._may_answer():
             self.full = not self.full
+            show_again(self.query_one(SourceView), self.request, self.source, full=self.full)
             self.post_message(self.FullToggled(self.full))
 
     def action_scroll_source(self, rows: int, pages: int = 0) -> None:
@@ -261,7 +262,7 @@ class ApprovalPanel(Widget, can_focus=True):
         if event.source is not None:
             self.source = event.source
             if self.request is not None:
-                _show_source(self.query_one(SourceView), self.request, self.source)
+                show_source(self.query_one(SourceView), self.request, self.source, full=self.full)
         self._enter("question", own_act=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -279,6 +280,7 @@ class ApprovalPanel(Widget, can_focus=True):
             return True
         if self.full:
             self.full = False
+            show_again(self.query_one(SourceView), self.request, self.source, full=self.full)
             self.post_message(self.FullToggled(False))
             return True
         return False
@@ -382,19 +384,4 @@ class ApprovalPanel(Widget, can_focus=True):
         spare = left - min(view.row_count(width), left - left // 2)
         note_rows = min(len(note.wrap(width - 2)) if note.plain else 0, spare)
         self.query_one("#approval-note", Words).styles.height = note_rows
-        _share_rows(view, self.query_one(SourceEditor), left - note_rows, width, full=self.full)
-
-
-def _show_source(view: SourceView, request: DecisionRequested, source: str) -> None:
-    """Show the source as it would run, with the lines marked that differ from what was asked about."""
-    text = collapse_blanks(visible_text(source).text)
-    view.show(text, request.written_in, changed_lines(request.source, source))
-
-
-def _share_rows(view: SourceView, editor: SourceEditor, left: int, width: int, *, full: bool) -> None:
-    """Give the source, or its editor, this many rows at most; with `full`, all of them."""
-    rows = view.row_count(width)
-    editor.styles.height = left if full else min(left, max(rows + 1, 6))
-    if rows > left:
-        left = max(1, left - 1)  # the line that counts what is below
-    view.styles.height = left if full else min(rows, left)
+        share_rows(view, self.query_one(SourceEditor), left - note_rows, width, full=self.full)

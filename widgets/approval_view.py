@@ -12,6 +12,7 @@ from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 from oi_tui.app.engine.text.words import quantity
+from oi_tui.widgets.call_fields import call_size
 from oi_tui.widgets.editor import hidden_note
 from oi_tui.widgets.lettering import lettering
 
@@ -83,7 +84,8 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         """The upper edge: what is asked, about how much of what."""
         heading = _HEADINGS[self.stage]
         lines = self.source.count("\n") + (not self.source.endswith("\n"))
-        facts = f" {safe_text(self.request.runs_in)} · {quantity(lines, 'line')}"
+        size = call_size(self.source) if self.request.tool else quantity(lines, "line")
+        facts = f" {safe_text(self.request.runs_in)} · {size}"
         left = f"━━ {heading} "
         return lettering((left, "bold"), "━" * max(2, width - len(left) - len(facts) - 1), facts)
 
@@ -101,7 +103,15 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         if self.request.asked_by:
             code = safe_text(self.request.asked_by)
             parts.append(lettering(("asked for by running code", "bold $warning"), f": {code}"))
+        if self.request.origin:
+            parts.append(lettering(f"brought by {safe_text(self.request.origin)}"))
         parts += self._labels()
+        if self.request.may_call:
+            parts.append(lettering((f"may call {safe_text(', '.join(self.request.may_call))}", "$warning")))
+        if self.request.preview_remark:
+            parts.append(lettering((f"no whole preview: {safe_text(self.request.preview_remark)}", "$warning")))
+        elif edited and self.request.preview is not None:
+            parts.append(lettering("the preview was of the arguments before"))
         if self.request.why:
             parts.append(lettering(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))
         if self.is_offered:

@@ -8,7 +8,14 @@ from typing import Any, Literal, NamedTuple, get_args
 from oi_tui.app.commands.budget_words import read_budget
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.tool_verbs import LookPurpose, ReadChanges, SetPlanMode, UndoChanges, UndoScope
+from oi_tui.app.engine.core.tool_verbs import (
+    FindTools,
+    LookPurpose,
+    ReadChanges,
+    SetPlanMode,
+    UndoChanges,
+    UndoScope,
+)
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (
     AddRule,
@@ -258,6 +265,10 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "instructions", "Instructions", "What the model reads before your first prompt, and from where; edit yours",
         slash="instructions", verb=lambda _: FindInstructions(),
+    ),
+    Command(
+        "tools", "Tools", "The tools that the model may call: who brought them, what they may do; switch one off",
+        slash="tools", verb=lambda _: FindTools(),
     ),
     Command(
         "profile", "Profile", "Use a profile of your settings in this session, as far as it can change now",

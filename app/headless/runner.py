@@ -49,6 +49,7 @@ from oi_tui.app.engine.core.verbs import (
 )
 from oi_tui.app.engine.formats.lmc import LmcWriter
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
+from oi_tui.app.engine.text.call_words import call_remarks, preview_text
 from oi_tui.app.engine.text.final_prose import final_prose, last_prose
 from oi_tui.app.engine.text.input_answers import asker_words, choice_hint, choice_lines, input_answer
 from oi_tui.app.engine.text.safe import safe_text
@@ -330,13 +331,15 @@ class Headless:
         """Ask until there is an answer that is one; an empty line never approves."""
         assert self._asker is not None, "an engine that cannot ask does not"
         asked_by = f"asked for by running code: {request.asked_by}" if request.asked_by else ""
-        said = [part for part in (asked_by, *request.labels, request.why) if part]
+        said = [part for part in (asked_by, *call_remarks(request), *request.labels, request.why) if part]
         why = f" ({safe_text(' · '.join(said))})" if said else ""
         what = "call" if request.tool else "code"
         prompt = (
             f"Run this?{why} [y] run  [n] refuse  [n REASON] refuse, and say why  [a] always this {what}  [s] stop: "
         )
-        question = code_in_full(request.runs_in, request.source) + prompt
+        shown = preview_text(request)
+        would = code_in_full("what it would do", shown) if shown else ""
+        question = code_in_full(request.runs_in, request.source) + would + prompt
         while (line := await self._asker.line(question)) is not None:
             verb = parse_decision(request.request_id, line)
             if verb is not None:

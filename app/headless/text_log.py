@@ -22,6 +22,7 @@ from oi_tui.app.engine.core.protocol import FetchProgressed
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text
 from oi_tui.app.engine.text.safe import SafeStream, collapse_blanks, safe_text, visible_text
 from oi_tui.app.engine.text.words import quantity
+from oi_tui.app.engine.transcript.serial_runs import SerialRuns
 
 _SYMBOLS = {"info": "i", "warning": "!", "error": "✗"}
 
@@ -31,6 +32,7 @@ class TextLog:
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
+        self._serial = SerialRuns()
         self._at_line_start = True
         self._growing: dict[StreamName | Literal["prose"], SafeStream] = {}
         """What comes in pieces that may be cut anywhere, also within something that a terminal obeys."""
@@ -43,10 +45,14 @@ class TextLog:
         self._write(safe_text(text))
 
     def tell(self, event: AnyEvent) -> None:
-        """The lines about this event.
+        """The lines about this event; runs that go side by side come one after the other.
 
         Code is shown with its decision: if a person decides, it is in the question.
         """
+        for one in self._serial.in_order(event):
+            self._tell(one)
+
+    def _tell(self, event: AnyEvent) -> None:
         match event:
             case ProseGrew():
                 self._grow("prose", event.text)

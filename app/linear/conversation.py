@@ -41,6 +41,7 @@ from oi_tui.app.engine.core.protocol import (
     Reply,
 )
 from oi_tui.app.engine.core.settings import Settings, describe_sandbox
+from oi_tui.app.engine.core.tool_replies import ToolsFound
 from oi_tui.app.engine.core.values import SessionReply
 from oi_tui.app.engine.core.verbs import AnyVerb, Detach, FindModels, KeepDraft, Open, Retry, Run, Submit, address_verb
 from oi_tui.app.engine.transcript.block_list import BlockList
@@ -379,7 +380,7 @@ _BEGUN = (TurnStarted, TurnEnded, CodeStarted, NoticeAdded, ConversationCleared)
 _AWAITED = {Submit: _BEGUN, Retry: _BEGUN, Run: (ExecutionStarted, NoticeAdded)}
 """What comes of a verb; of others, what changes the session."""
 
-_ANSWERS = ModelsFound | KernelsFound | ContextFound | InstructionsFound | SessionsFound | SessionExported
+_ANSWERS = ModelsFound | KernelsFound | ContextFound | InstructionsFound | ToolsFound | SessionsFound | SessionExported
 """What comes of a verb beside the session."""
 
 

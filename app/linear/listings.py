@@ -14,6 +14,7 @@ from oi_tui.app.engine.core.protocol import (
     Reply,
 )
 from oi_tui.app.engine.core.session_records import SessionRecord
+from oi_tui.app.engine.core.tool_replies import ToolsFound
 from oi_tui.app.engine.text.words import age_in_words, one_line, progress_size, quantity
 
 LARGEST = 8
@@ -33,6 +34,16 @@ def context_lines(use: ContextUse) -> Iterator[str]:
         yield "The largest:"
     for row in use.rows[:LARGEST]:
         yield f"Block {row.number}, {one_line(row.title)}: {row.tokens:,} tokens, {row.state}."
+
+
+def tool_lines(found: ToolsFound) -> Iterator[str]:
+    """What the model may call beside code, a line for each."""
+    if not found.tools:
+        yield "The model has no tool but code."
+    for one in found.tools:
+        off = ", switched off" if one.off else ""
+        origin = f", brought by {one_line(one.origin)}" if one.origin else ""
+        yield f"{one_line(one.name)}{off}{origin}: {', '.join(one.effects)}. {one_line(one.description)[:200]}"
 
 
 def instruction_lines(found: InstructionsFound) -> Iterator[str]:
@@ -80,6 +91,8 @@ class Listings:
                 return context_lines(reply.context)
             case InstructionsFound():
                 return instruction_lines(reply)
+            case ToolsFound():
+                return tool_lines(reply)
             case SessionsFound():
                 records = reply.sessions or tuple({hit.session.id: hit.session for hit in reply.hits}.values())
                 self.sessions = tuple(record.id for record in records[:MOST_SESSIONS])

@@ -40,6 +40,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamName, StreamOutput
 from oi_tui.app.engine.text.safe import collapse_blanks, safe_text, visible_text
 from oi_tui.app.engine.text.words import one_line, quantity, size_in_words
+from oi_tui.app.engine.transcript.serial_runs import SerialRuns
 from oi_tui.app.linear.output_words import StreamLines, error_lines, name_columns, rich_lines, stream_label
 from oi_tui.app.linear.prose_words import Sentences
 from oi_tui.app.linear.spoken import ENDED, STOPPED, Patience, spoken_time
@@ -57,6 +58,7 @@ class Narrator:
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say = say
         self.patience = Patience(clock)
+        self._serial = SerialRuns()
         self._numbers: dict[str, int] = {}
         """By the id of an action: its number, from 1."""
         self._prose = Sentences()
@@ -113,7 +115,11 @@ class Narrator:
             self._say(f"{said}{f': {newest}' if newest else ''}.")
 
     def tell(self, event: AnyEvent) -> None:
-        """Say what there is to say of it."""
+        """Say what there is to say of it; of runs that go side by side, one after the other."""
+        for one in self._serial.in_order(event):
+            self._tell(one)
+
+    def _tell(self, event: AnyEvent) -> None:
         match event:
             case TurnStarted():
                 self._tell_prompt(event)

@@ -7,6 +7,7 @@ from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.core.protocol import ModelOffer
 from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.text.call_words import call_remarks
 from oi_tui.app.engine.text.words import one_line
 
 EDIT, EXPLAIN, REASON = "edit", "explain", "reason"
@@ -24,6 +25,7 @@ def decision_question(request: DecisionRequested, number: int) -> str:
     facts = "; ".join(map(one_line, request.labels))
     said = [f"It {facts}." if facts else ""]
     said.append(f"It was asked for by running code: {one_line(request.asked_by)}." if request.asked_by else "")
+    said += [f"{remark}." for remark in call_remarks(request)]
     said.append(_sentence(request.why))
     what = f"Call tool {one_line(request.tool)}, code {number}?" if request.tool else f"Run code {number}?"
     install = ", i run with the access that it needs" if request.offer else ""

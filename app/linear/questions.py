@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.protocol import KernelsFound, ModelOffer, ModelsFound
 from oi_tui.app.engine.core.verbs import Answer, Decide, FetchModel, InstallKernel, UseKernel, UseModel
+from oi_tui.app.engine.text.call_words import preview_text
 from oi_tui.app.engine.text.input_answers import asker_words, choice_hint, choice_lines, input_answer
 from oi_tui.app.engine.text.safe import editable_text
 from oi_tui.app.engine.text.words import coarse_size, one_line
@@ -100,6 +101,8 @@ class Questions:
         """Whether code runs: until there is an answer that is one."""
         desk, number = self._desk, self._desk.narrator.number_of(request.block_id)
         question = decision_question(request, number)
+        if shown := preview_text(request):
+            desk.say("\n".join([f"What code {number} would do:", *source_lines(shown)]))
         while True:
             line = await self._ask(question)
             match read_decision(request, line):

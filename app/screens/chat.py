@@ -37,7 +37,7 @@ from oi_tui.app.engine.core.protocol import (
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.tool_replies import ChangesFound, ServersFound
+from oi_tui.app.engine.core.tool_replies import ChangesFound, ServersFound, ToolsFound
 from oi_tui.app.engine.core.verbs import SetApproval
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import Connect
@@ -299,6 +299,8 @@ class ChatScreen(Screen[None]):
                 from oi_tui.app.screens.instructions_screen import show_instructions  # seldom seen
 
                 show_instructions(self.app, reply, self.bridge, self.settings, self.palette)
+            case ToolsFound():
+                self.parts.show_tools(reply)
             case _ if isinstance(reply, AboutModels) and self._setup is not None and self._setup.is_attached:
                 self._setup.show(reply)
             case ModelsFound():

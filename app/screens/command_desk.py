@@ -11,6 +11,7 @@ from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.own_commands import OwnCommands
 from oi_tui.app.commands.registry import Situation, WrongArgument
 from oi_tui.app.commands.typed import SlashLine, interpret
+from oi_tui.app.engine.core.tool_verbs import FindTools
 from oi_tui.app.engine.core.verbs import (
     FindInstructions,
     FindKernels,
@@ -25,7 +26,7 @@ from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.macro_player import MacroPlayer
 from oi_tui.widgets.composer import PromptArea
 
-_QUIET = FindInstructions | FindKernels | FindModels | ReadContext | SetApproval
+_QUIET = FindInstructions | FindKernels | FindModels | FindTools | ReadContext | SetApproval
 """What the session says nothing of: another view shows the answer, or the line above the prompt."""
 
 

@@ -30,6 +30,7 @@ from oi_tui.app.screens.servers_screen import ServersScreen
 from oi_tui.app.screens.settings_screen import SettingsScreen
 from oi_tui.app.screens.setup import SetupScreen
 from oi_tui.app.screens.theme_screen import ThemeScreen
+from oi_tui.app.screens.tools_screen import ToolsScreen
 from oi_tui.app.screens.viewer import ViewerScreen
 from oi_tui.app.screens.widgets_screen import WidgetsScreen
 from oi_tui.widgets.approval import ApprovalPanel
@@ -106,6 +107,7 @@ KEY_PLACES: tuple[KeyPlace, ...] = (
     KeyPlace("The keys", (KeysScreen,), takes_letters=False, in_chat=False),
     KeyPlace("The plugins", (PluginsScreen,), in_chat=False),
     KeyPlace("The MCP servers", (ServersScreen,), in_chat=False),
+    KeyPlace("The tools", (ToolsScreen,), in_chat=False),
     KeyPlace("The profiles", (ProfileScreen,), in_chat=False),
     KeyPlace("The list of models", (SetupScreen,), takes_letters=False, in_chat=False),
     KeyPlace("Context of the model", (ContextScreen,), in_chat=False),

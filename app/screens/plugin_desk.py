@@ -15,6 +15,7 @@ from textual.screen import Screen
 from oi_tui.app.commands.command_set import TakenName
 from oi_tui.app.commands.registry import Argument, Command
 from oi_tui.app.engine.core.library_verbs import FindFormats
+from oi_tui.app.engine.core.tool_replies import ToolsFound
 from oi_tui.app.engine.hooks.calling import Hooks, PluginFailed, Trouble
 from oi_tui.app.engine.hooks.registered import collect_registered
 from oi_tui.app.engine.text.words import one_line
@@ -62,6 +63,12 @@ class PluginDesk:
     def show_all(self) -> None:
         """All plugins there are, to enable and disable."""
         self._screen.app.push_screen(PluginsScreen(self.troubles))
+
+    def show_tools(self, found: ToolsFound) -> None:
+        """All tools that the model may call, of plugins and of others."""
+        from oi_tui.app.screens.tools_screen import show_tools  # seldom seen
+
+        show_tools(self._screen.app, found, self._bridge, self.palette, self._desk.folder)
 
     def begin(self) -> None:
         """Load them when the person has begun to read."""

@@ -63,7 +63,9 @@ async def test_L9_code_and_calls_of_one_answer_run_in_order_and_after_a_failure_
 
     code = [ToolDelta(index=1, id="call-1", name="execute", arguments='{"language": "python", "code": "1"}')]
     model = FakeModel(answer(*call(), *code, *call(name="ring", index=2), *call(index=3)), "Done.")
-    session = make(model, tool(), tool(fail, name="ring"))
+    writes = Capabilities(destroys=False, network=False)
+    ring = tool(fail, name="ring", capabilities=writes, confinement=Confinement(sandboxed=True, offline=True))
+    session = make(model, tool(), ring)
     await play(session, session.run("go"))
     blocks = [block for block in session.transcript.blocks if isinstance(block, CallBlock | CodeBlock)]
     assert [block.state for block in blocks] == ["ok", "ok", "error", "refused"]

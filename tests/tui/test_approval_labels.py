@@ -109,7 +109,7 @@ async def test_a_question_about_a_call_says_that_no_sandbox_is_around_it_and_loo
         stage.app.chat.query_one(ApprovalPanel).show_arming()
         await stage.settle()
         assert note(stage) == "runs without a sandbox · network"
-        assert "tool clock · 3 lines" in stage.seen
+        assert "tool clock · 1 argument" in stage.seen
         await snap(stage.pilot)
 
 

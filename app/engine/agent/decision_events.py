@@ -1,5 +1,6 @@
 """What is emitted about a decision: the question, and what came of it."""
 
+from oi_tui.app.engine.agent.previews import CallFacts
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.events import DecisionMade, DecisionRequested
@@ -28,7 +29,13 @@ def decision_event(
 
 
 def request_event(
-    block: ActionBlock, why: str, labels: tuple[str, ...], scopes: tuple[GrantScope, ...], offer: str, asked_by: str
+    block: ActionBlock,
+    why: str,
+    labels: tuple[str, ...],
+    scopes: tuple[GrantScope, ...],
+    offer: str,
+    asked_by: str,
+    facts: CallFacts,
 ) -> DecisionRequested:
     """The question about this block."""
     return DecisionRequested(
@@ -43,4 +50,8 @@ def request_event(
         scopes=scopes,
         offer=offer,
         asked_by=asked_by,
+        origin=facts.origin,
+        may_call=facts.may_call,
+        preview=facts.preview,
+        preview_remark=facts.remark,
     )

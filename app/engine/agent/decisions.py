@@ -15,10 +15,11 @@ from oi_tui.app.engine.agent.grants import GrantCase, Grants
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
 from oi_tui.app.engine.agent.own_files import OwnFiles
+from oi_tui.app.engine.agent.previews import Previews
 from oi_tui.app.engine.agent.refusing import Settled, deny, refuse_all, refuse_unasked
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.stricter_ruling import stricter_ruling
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CodeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import DecisionRequested, Emit
 from oi_tui.app.engine.core.outcomes import Decider
@@ -69,6 +70,9 @@ class Decisions:
         self._taint = Taint()
         self._past = tuple(past)
         """What has not been looked through for it yet."""
+        self._previews = Previews()
+        self._agreed: dict[str, frozenset[str]] = {}
+        """By a call that the person said yes to: the tools that its question named."""
         self.objection: Callable[[ActionBlock], Judgement | None] = lambda block: None
         """What plugins have against an action."""
 
@@ -95,6 +99,7 @@ class Decisions:
     def begin_turn(self) -> None:
         """Grants for the last turn end."""
         self._grants.end_turn()
+        self._agreed.clear()
 
     def answer(self, verb: Decide) -> bool:
         """The user's answer; False if that request is not waiting (any more), or "run" is about another source."""
@@ -112,6 +117,7 @@ class Decisions:
 
     def withdraw(self) -> None:
         """Refuse what is waiting, because the turn is being stopped."""
+        self._previews.give_up()
         if self._waiting is not None:
             self.answer(Decide(request_id=self._waiting[0].request_id, verdict="stop"))
 
@@ -131,6 +137,17 @@ class Decisions:
         other._taint = self._taint
         other._folders = dict(self._folders)
         return other
+
+    def covers(self, caller: str, block: ActionBlock, ruling: PolicyDecision) -> bool:
+        """Whether the yes to a call is one to this call that it makes: its question named the tool, and nothing but the
+        mode asks about it. What that one calls in turn must have been named as well."""
+        named = self._agreed.get(caller, frozenset())
+        if not isinstance(block, CallBlock) or block.tool not in named or self.mode == "never":
+            return False
+        if ruling.verdict != "allow" and (ruling.verdict != "ask" or ruling.ground != "mode"):
+            return False
+        self._agreed[block.id] = named
+        return True
 
     def add_rule(self, verdict: RuleVerdict, text: str) -> None:
         """One more rule, as long as the session is open; SettingsError if it is none."""
@@ -154,6 +171,8 @@ class Decisions:
 
     async def note_end(self, block: ActionBlock, ruling: PolicyDecision, *, whole: bool) -> None:
         """This has run, to its end where `whole`: what it wrote is the session's own."""
+        if self._runners.is_side_by_side(block):
+            return
         read = ruling.reading if whole and not self._runners.runs_elsewhere(block) else None
         await self.files.end_run(made_paths(read, block.source, self.policy.base) if read is not None else ())
 
@@ -206,11 +225,16 @@ class Decisions:
             return Settled(decision_event(block, "run", decider, reason=reason), ruling=ruling)
         if not self._can_ask:
             return refuse_unasked(block, ruling, objection)
+        facts = await self._previews.facts(self._runners.tool(block), block.source)
+        if facts.given_up:
+            return self._apply_decision(block, Decide(request_id="", verdict="stop"), guard, generation, ruling)
+        if facts.refusal:
+            return Settled(decision_event(block, "skip", "rule", reason=facts.refusal))
         why = objection or self._why(ruling)
         while True:
             scopes = self._grants.scopes(self._case(block, ruling))
             offer = self._offer(block, ruling)
-            verb = await self._ask(request_event(block, why, ruling.labels, scopes, offer, asked_by), emit)
+            verb = await self._ask(request_event(block, why, ruling.labels, scopes, offer, asked_by, facts), emit)
             now = self._runners.next_generation(block)
             if verb.verdict in ("skip", "stop") or generation == now:
                 return self._apply_decision(block, verb, guard, generation, ruling)
@@ -218,13 +242,14 @@ class Decisions:
 
     async def _ask(self, request: DecisionRequested, emit: Emit) -> Decide:
         """What the person says."""
-        future: asyncio.Future[Decide] = asyncio.get_running_loop().create_future()
-        self._waiting = (request, future)
-        try:
-            emit(request)
-            return await future
-        finally:
-            self._waiting = None
+        async with self._runners.tools.questions:
+            future: asyncio.Future[Decide] = asyncio.get_running_loop().create_future()
+            self._waiting = (request, future)
+            try:
+                emit(request)
+                return await future
+            finally:
+                self._waiting = None
 
     async def rule(self, block: ActionBlock) -> PolicyDecision:
         """What the policy says of the block's source now, with a look at what would be lost if it ran."""
@@ -337,6 +362,8 @@ class Decisions:
                         block, ruling._replace(by="a sandbox that is another one than when you were asked"), self.mode
                     )
                 guard.allow()
+                if (tool := self._runners.tool(block)) is not None:
+                    self._agreed[block.id] = frozenset(tool.may_call)
                 allowed = decision_event(proposed, verdict, "person", reason=reason, request_id=verb.request_id)
                 if verb.install:
                     allowed = msgspec.structs.replace(allowed, install=True)

@@ -68,14 +68,18 @@ class Execution:
         clock: Callable[[], float],
         time_limit: float = 0.0,
         calls: KernelCalls | None = None,
+        serves: Callable[[], bool] = lambda: False,
+        origin: str = "",
     ) -> None:
         """`emit` is given what happens, also what comes after the end of the run. After `time_limit` seconds it is
-        stopped, if that is not 0. `calls` performs what the code calls; without it it can call nothing."""
+        stopped, if that is not 0. `calls` performs what the code calls; without it it can call nothing. `serves`
+        says whether it waits for what it called; `origin` is as in `ExecutionStarted`."""
         self.block = block
         self.runner = runner
         self.can_ask = can_ask
         self._seal = seal
         self._clock = clock
+        self._origin, self._serves = origin, serves
         self._emit = emit
         self._calls = CallDesk(block, runner, calls, lambda: self.interrupt(force=not can_ask))
         self._input: InputRequested | None = None
@@ -106,6 +110,7 @@ class Execution:
                 elsewhere=self.runner.elsewhere,
                 apart=self.runner.confinement.apart,
                 apart_hosts=self.runner.confinement.apart_hosts,
+                origin=self._origin,
             )
             self._seal(started, self.block)
             self._emit(started)
@@ -224,7 +229,7 @@ class Execution:
 
     def _reach_limit(self) -> None:
         """Time is up, unless the run waits for what it called: then it gets as much again."""
-        if self._calls.is_busy:
+        if self._calls.is_busy or self._serves():
             self._limit.begin()
         else:
             self._give_up("limit")

@@ -25,7 +25,7 @@ class Halt:
 
     def __init__(self) -> None:
         self._asked = False
-        self._waiting: asyncio.Task[Any] | None = None
+        self._waiting: set[asyncio.Task[Any]] = set()
 
     def is_asked(self) -> bool:
         """Whether the turn should end."""
@@ -39,7 +39,7 @@ class Halt:
     @property
     def waits(self) -> bool:
         """Whether something is being waited for."""
-        return self._waiting is not None
+        return bool(self._waiting)
 
     def ask(self) -> None:
         """Request the end of the turn; `break_off` cancels the waiting too."""
@@ -47,8 +47,8 @@ class Halt:
 
     def break_off(self) -> None:
         """What is being waited for comes no more."""
-        if self._waiting is not None:
-            self._waiting.cancel()
+        for waiting in self._waiting:
+            waiting.cancel()
 
     def clear(self) -> None:
         self._asked = False
@@ -57,7 +57,8 @@ class Halt:
         """The result of the work; None if the turn is ended first."""
         if self._asked:
             return None
-        self._waiting = waiting = asyncio.create_task(work())
+        waiting = asyncio.create_task(work())
+        self._waiting.add(waiting)
         try:
             return await waiting
         except asyncio.CancelledError:
@@ -66,4 +67,4 @@ class Halt:
                 return None  # break_off() cancelled the work, nobody cancelled us
             raise
         finally:
-            self._waiting = None
+            self._waiting.discard(waiting)

@@ -64,7 +64,7 @@ class CallDesk:
     async def close(self) -> None:
         """The run is over: what it called is stopped, and its end waited for."""
         if self._calls is not None and self.is_busy:
-            self._calls.give_up()
+            self._calls.give_up(self._block.id)
         if self._answers:
             await asyncio.wait(self._answers)
 
@@ -109,9 +109,10 @@ class KernelCalls:
         emit: Emit,
         block: Callable[[str], ActionBlock],
         execute: Callable[[str, PolicyDecision], Awaitable[object]],
-        interrupt: Callable[[int], None],
+        interrupt: Callable[[str], None],
     ) -> None:
-        """`block` is the action of an id now; `execute` runs one that was approved, and `interrupt(1)` stops that."""
+        """`block` is the action of an id now; `execute` runs one that was approved, and `interrupt` stops what
+        the run of a block called."""
         self._runners, self._decisions, self._emit = runners, decisions, emit
         self._block, self._execute, self._interrupt = block, execute, interrupt
         self._given_up = False
@@ -123,11 +124,11 @@ class KernelCalls:
         stop, self._stop = self._stop, None
         return stop
 
-    def give_up(self) -> None:
+    def give_up(self, caller: str) -> None:
         """Nobody waits any more for the call that is under way: it is interrupted, or not run at all."""
         self._given_up = True
         self._decisions.withdraw()
-        self._interrupt(1)
+        self._interrupt(caller)
 
     async def perform(self, caller: ActionBlock, call: KernelCall) -> CallAnswer | None:
         """Propose it, have it decided, run it; its output, or why there is none. None if the person stopped it all."""

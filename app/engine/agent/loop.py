@@ -5,57 +5,56 @@ called while a coroutine runs, from the same event loop. Nothing here knows of L
 """
 
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from itertools import takewhile
 from typing import Any
 
+from oi_tui.app.engine.agent.action_runs import ActionRuns, RunTerms, side_by_side
 from oi_tui.app.engine.agent.budget import Budget
 from oi_tui.app.engine.agent.decision_events import decision_event
 from oi_tui.app.engine.agent.decisions import Decisions
 from oi_tui.app.engine.agent.dialogue import Dialogue
 from oi_tui.app.engine.agent.emitter import Emitter, Observer
-from oi_tui.app.engine.agent.execution import Execution, Seal, no_seal
+from oi_tui.app.engine.agent.execution import Seal, no_seal
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
-from oi_tui.app.engine.agent.kernel_calls import KernelCalls
-from oi_tui.app.engine.agent.page_pictures import draw_results
 from oi_tui.app.engine.agent.rerun import rebuild, run_here
-from oi_tui.app.engine.agent.run_hints import install_note, run_hints
-from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
+from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.steering import Steering, Steers, no_steers
 from oi_tui.app.engine.agent.syntax_check import SyntaxCheck
-from oi_tui.app.engine.agent.written_look import FindWritten, look_for_written
-from oi_tui.app.engine.core.blocks import Action, ActionBlock, CodeBlock
+from oi_tui.app.engine.agent.written_look import FindWritten
+from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
+from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     ConversationCleared,
     Emit,
-    FilesWritten,
     NoticeAdded,
-    OutputAdded,
     TurnEnded,
     TurnStarted,
 )
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.instructions import NO_INSTRUCTIONS, InstructionSources
-from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode, Language, Level
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource, RejoinableKernel, Runner
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, read_source
+from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
 from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.transcript.transcript import Transcript
+
+AT_ONCE = 8
+"""Calls of one answer that run side by side at most."""
 
 
 class Session:
@@ -91,9 +90,6 @@ class Session:
         self.kernels = kernels
         self._runners, self.settings = Runners(kernels, tools or Toolbox()), settings
         self.transcript = transcript if transcript is not None else Transcript()
-        self._inherited = 0 if kernels.started_kernels() else len(self.transcript.blocks)
-        """Blocks whose code, if it ran, ran in kernels that are gone."""
-        self._can_ask = can_ask
         if forked_from is None:
             past, plans = self.transcript.blocks, self.transcript.approval == "plan" and settings.approve != "never"
             self.emitter = Emitter(self.transcript)
@@ -108,7 +104,6 @@ class Session:
         self.emitter.observers, self.emit = tuple(observers), self.emitter.emit
         self.choices = SessionChoices(model, self.decisions, self.budget, self.emit, complete=settings.complete)
         self.plugins = HookCalls(hooks, self.transcript, self.emit)
-        self._clock, self._seal, self._time_limit, self._find_written = clock, seal, time_limit, find_written
         self.steering = Steering(steers, self.transcript, self.decisions, self.emit, self.plugins.prompt_objection)
         self._guard, self._syntax, self._halt = RepeatGuard(settings.max_repeats), SyntaxCheck(), Halt()
         self.instructions = Instructions(instructions, self.transcript, kernels, redactor or Redactor(), self.emit)
@@ -126,10 +121,14 @@ class Session:
             instructions=self.instructions,
             ready=ready,
         )
-        self._executions: list[Execution] = []  # what runs, behind what called it
-        self._calls = KernelCalls(self._runners, self.decisions, self.emit, self._action, self._execute, self._stop)
+        terms = RunTerms(seal, can_ask, clock, time_limit, find_written)
+        self._runs = ActionRuns(
+            self.transcript, self._runners, self.decisions, self.choices, self._halt, self.emit, terms
+        )
         self._proposed: Sequence[str] = ()
         """Actions of the last answer, in order; without those in a thought or a truncated block."""
+        self._undecided, self._batch = deque[str](), dict[str, PolicyDecision]()
+        """The rest of them, about which nothing is decided yet; and those that may run, and run next."""
 
     # -- the turn ----------------------------------------------------------------------------------
 
@@ -150,15 +149,13 @@ class Session:
 
     async def _turn(self) -> None:
         """Ask the model, have its actions decided, run them, ask again with what came out, until something ends it."""
-        actions: Iterator[str] = iter(())  # proposed actions without a decision
         try:
             for step in range(1, self.settings.max_steps + 1):
                 self._proposed = await self._ask(step)
                 self._guard.begin_answer()
-                actions = iter(self._proposed)
-                for block_id in actions:
-                    if ruling := await self._decide(block_id):
-                        await self._run(block_id, ruling)
+                self._undecided = deque(self._proposed)
+                while self._undecided:
+                    await self._act()
                 self._halt.check()
                 self.dialogue.tell_budget()
                 await self.steering.end_step()
@@ -166,8 +163,8 @@ class Session:
             self.notice("warning", title, "Type /retry to continue, or start with a higher --max-steps.")
             raise TurnStopped("step_cap", title)
         except TurnStopped as stop:
-            for block_id in actions:
-                self._skip(block_id)
+            while self._undecided:
+                self._skip(self._undecided.popleft())
             if stop.reason != "budget":
                 self.dialogue.tell_budget()
             if self._halt.is_asked():
@@ -188,16 +185,31 @@ class Session:
     def _begin(self) -> None:
         self.steering.begin_turn()
         self._halt.clear()
-        self._calls.take_stop()
+        self._runs.take_stop()
         self.decisions.begin_turn()
         self.plugins.tell_troubles()
         self._guard = RepeatGuard(self.settings.max_repeats)
 
     # -- deciding and running ------------------------------------------------------------------------
 
+    async def _act(self) -> None:
+        """Decide about the next action and run it, side by side with those behind it that are as harmless; of these
+        none begins before all are decided about. TurnStopped if a refusal ends the turn, or nothing can run it."""
+        self._batch = {}
+        while self._undecided and len(self._batch) < AT_ONCE:
+            beside = self._runners.is_side_by_side(self._runs.action(self._undecided[0]))
+            if self._batch and not beside:
+                break
+            block_id = self._undecided.popleft()
+            if ruling := await self._decide(block_id):
+                self._batch[block_id] = ruling
+                if not beside:
+                    break
+        await self._run_batch()
+
     async def _decide(self, block_id: str) -> PolicyDecision | None:
         """The policy's decision about this action. TurnStopped if a refusal ends the turn."""
-        block = self._action(block_id)
+        block = self._runs.action(block_id)
         if self._obstacle(block):
             self._skip(block_id)
             return None
@@ -209,25 +221,31 @@ class Session:
             return None
         return await self.decisions.settle(block, ruling, self._guard, self.emit)
 
-    async def _run(self, block_id: str, ruling: PolicyDecision) -> None:
-        """Run an approved action. TurnStopped if nothing can run it; an exception in the code ends nothing."""
-        failure = await self._execute(block_id, ruling)
-        block = self._action(block_id)
-        self._guard.note_run(block)
-        await self.decisions.note_end(block, ruling, whole=block.state == "ok")
-        if (stop := self._calls.take_stop()) is not None:
+    async def _run_batch(self) -> None:
+        """Run what was approved. TurnStopped if nothing can run it; an exception in the code ends nothing."""
+        batch, self._batch = self._batch, {}
+        if not batch or (len(batch) > 1 and self._halt.is_asked()):
+            return
+        failures = await side_by_side([partial(self._runs.execute, *one) for one in batch.items()])
+        for block_id, ruling in batch.items():
+            block = self._runs.action(block_id)
+            self._guard.note_run(block)
+            await self.decisions.note_end(block, ruling, whole=block.state == "ok")
+        if (stop := self._runs.take_stop()) is not None:
             raise stop
-        if failure is not None:
+        if failure := next(filter(None, failures), None):
             raise TurnStopped("kernel_error", failure.title)
 
     def _skip(self, block_id: str) -> None:
         """Nobody is asked about this action."""
-        block = self._action(block_id)
+        block = self._runs.action(block_id)
         self.emit(decision_event(block, "skip", "rule", reason=self._obstacle(block) or "the turn was stopped"))
 
     def _obstacle(self, block: ActionBlock) -> str:
         """Why this cannot follow what stands above it in its answer, "" if it can."""
-        for earlier in map(self._action, takewhile(lambda block_id: block_id != block.id, self._proposed)):
+        for earlier in map(self._runs.action, takewhile(lambda block_id: block_id != block.id, self._proposed)):
+            if earlier.id in self._batch:
+                continue
             what = f"an earlier {'code block' if isinstance(earlier, CodeBlock) else 'call'} of the same answer"
             if earlier.state == "refused":
                 return f"{what} was {'not run' if earlier.ending else 'refused'}"
@@ -241,8 +259,8 @@ class Session:
         block_id = new_id()
         self.emit(CodeStarted(block_id=block_id, language=language, author="user"))
         self.emit(CodeFinished(block_id=block_id, language=language, source=source))
-        await self._execute(block_id, runner=runner)
-        return self._action(block_id)
+        await self._runs.execute(block_id, runner=runner)
+        return self._runs.action(block_id)
 
     async def rebuild(self, block_ids: Sequence[str], *, here: bool = False) -> None:
         """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did; or
@@ -254,7 +272,7 @@ class Session:
         async def perform(block: CodeBlock, emit: Emit) -> str:
             ruling = await self.decisions.rule(block)
             if not (why := self.decisions.denial_reason(ruling)):
-                await self._perform(block, emit, ruling)
+                await self._runs.perform(block, emit, ruling)
                 await self.decisions.note_end(block, ruling, whole=False)
             return why
 
@@ -268,84 +286,8 @@ class Session:
             await rebuild(blocks, perform, self.emit)
 
     async def come_back(self, kernel: RejoinableKernel, block_id: str) -> None:
-        """This kernel has the variables of earlier runs after all. If a block's run continued in it without us, follow
-        that to its end: there is no new decision and no new audit record."""
-        self._inherited = 0
-        if not block_id:
-            return
-        runner, block = RejoinedRun(kernel), self._action(block_id)
-        execution = Execution(block, runner, self.emit, no_seal, can_ask=self._can_ask, clock=self._clock)
-        self._executions.append(execution)
-        try:
-            await execution.run()
-        finally:
-            self._executions.remove(execution)
-
-    async def _execute(
-        self, block_id: str, ruling: PolicyDecision | None = None, runner: Runner | None = None
-    ) -> KernelError | AuditError | None:
-        """Run the block's current source; returns why nothing could run at all, after notifying the user."""
-        since = time.time()
-        try:
-            failure = await self._perform(self._action(block_id), self.emit, ruling, runner)
-        except KernelError as error:
-            self.report(error)
-            failure = error
-        if failure is None:
-            await self._tell_written(block_id, since)
-            await self._draw_pages(block_id)
-        block, earlier = self._action(block_id), self.transcript.blocks[: self._inherited]
-        if isinstance(block, CodeBlock) and runner is None and not (ruling is not None and ruling.installs):
-            confinement = self._runners.confinement(block)
-            known = ruling.reading if ruling is not None else None
-            if note := install_note(block, confinement, partial(read_source, self._runners.request(block, known))):
-                self.emit(OutputAdded(block_id=block_id, output=StreamOutput(name="stderr", text=note)))
-                return failure
-            for remark in run_hints(block, earlier, confinement):
-                self.notice("info", remark.title, remark.hint)
-        return failure
-
-    async def _tell_written(self, block_id: str, since: float) -> None:
-        """Say which files it left in the folder, as far as that is quickly seen."""
-        block = self._action(block_id)
-        if self._find_written is None or self._runners.runs_elsewhere(block):
-            return
-        written = await look_for_written(self._find_written, since)
-        if written is not None and (written.files or not block.outputs):
-            self.emit(FilesWritten(block_id=block_id, written=written))
-
-    async def _draw_pages(self, block_id: str) -> None:
-        """Have pictures of the pages that it showed, if the model can see them."""
-        if self.choices.model is not None and self.choices.model.takes_images:
-            for output in await self._halt.result(partial(draw_results, self._action(block_id))) or ():
-                self.emit(OutputAdded(block_id=block_id, output=output))
-
-    async def _perform(
-        self, block: ActionBlock, emit: Emit, ruling: PolicyDecision | None, apart: Runner | None = None
-    ) -> KernelError | AuditError | None:
-        """Run this, which was decided about. KernelError where there is no such kernel or tool; a failure of the kernel
-        that there is has been emitted when it is returned."""
-        installs = ruling.offer if ruling is not None and ruling.installs else ()
-        own = self.kernels.pip_installer(installs) if installs else None
-        runner = apart or own or self._runners.get(block)
-        execution = Execution(
-            *(block, runner, emit, self._seal),
-            can_ask=self._can_ask,
-            clock=self._clock,
-            time_limit=self._time_limit if ruling is None or ruling.time_limit is None else ruling.time_limit,
-            calls=None if self._executions else self._calls,
-        )
-        self._executions.append(execution)
-        try:
-            if ruling is not None:
-                await self.decisions.files.begin_run(ruling.targets)
-            if apart is None and own is None:  # else it says nothing about the kernel of its language
-                self.decisions.note_run(block, ruling)
-            return await execution.run()
-        finally:
-            self._executions.remove(execution)
-            if own is not None:
-                await own.close()
+        """This kernel has the variables of earlier runs after all; if the run of a block goes on in it, follow that."""
+        await self._runs.come_back(kernel, block_id)
 
     # -- reaching in ---------------------------------------------------------------------------------
 
@@ -355,7 +297,7 @@ class Session:
 
     async def answer(self, request_id: str, text: str | None) -> bool:
         """Answer an `InputRequested`, None with no answer; False if that id is not waiting for one (any more)."""
-        return any([await execution.answer(request_id, text) for execution in self._executions])
+        return await self._runs.answer(request_id, text)
 
     def interrupt(self, *, turn: bool = False) -> None:
         """Interrupt the current run, else the answer that streams; with `turn`, whatever the turn does.
@@ -363,20 +305,14 @@ class Session:
         Returns at once; the events of the turn report the end. A kernel that ignores the interrupt keeps running,
         unless the turn is stopped: then it is restarted.
         """
-        running = bool(self._executions)
+        running = self._runs.any_under_way
         if turn or (not running and self._halt.waits):
             self._halt.ask()
-        self._stop(0, force=turn)
+        self._runs.stop(force=turn)
         if not running and self._halt.is_asked() and self._halt.waits:
             self._halt.break_off()
         elif turn and not running:
             self.decisions.withdraw()
-
-    def _stop(self, first: int, *, force: bool | None = None) -> None:
-        """Stop what runs: 0 is the first of it, 1 what that called. None: by force where nobody can be asked."""
-        for execution in reversed(self._executions[first:]):
-            execution.interrupt(force=not self._can_ask if force is None else force)
-            execution.tell_kernel("interrupting")
 
     # -- words -------------------------------------------------------------------------------------
 
@@ -392,8 +328,3 @@ class Session:
     def notice(self, level: Level, title: str, hint: str = "", details: str = "") -> None:
         """Something to say that belongs in the transcript."""
         self.emit(NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details))
-
-    def _action(self, block_id: str) -> ActionBlock:
-        block = self.transcript.block(block_id)
-        assert isinstance(block, Action), block
-        return block

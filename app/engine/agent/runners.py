@@ -8,6 +8,7 @@ from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.kernels.base import InterruptMeans, KernelSource, RejoinableKernel, Runner, RunResult
 from oi_tui.app.engine.policy.decide import PolicyRequest
 from oi_tui.app.engine.policy.reading import SourceFacts
+from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.tools.toolbox import Toolbox
 
 
@@ -72,6 +73,20 @@ class Runners:
             return self.get(block).place
         except KernelError:
             return ""
+
+    def time_limit(self, block: ActionBlock) -> float | None:
+        """Seconds that a call may take as its tool says; None where nothing is said."""
+        tool = self.tool(block)
+        return None if tool is None else tool.time_limit
+
+    def is_side_by_side(self, block: ActionBlock) -> bool:
+        """Whether this may run while others like it run."""
+        tool = self.tool(block)
+        return tool is not None and tool.capabilities.side_by_side
+
+    def tool(self, block: ActionBlock) -> Tool | None:
+        """The tool of a call, None for code and where there is none (any more)."""
+        return self.tools.find(block.tool) if isinstance(block, CallBlock) else None
 
     def next_generation(self, block: ActionBlock) -> int:
         """Generation of the kernel or tool that would run this now."""

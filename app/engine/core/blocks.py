@@ -158,6 +158,8 @@ class CallBlock(Action, frozen=True, kw_only=True, tag="call"):
     tool: str
     progress: Progress | None = None
     """How far the run says it is, None while it says nothing."""
+    origin: str = ""
+    """Who brought the tool, as known when it ran; "" is the program itself."""
 
     @property
     def runs_in(self) -> str:

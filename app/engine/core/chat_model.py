@@ -10,6 +10,11 @@ RECALL = "recall"
 
 ASK_USER = "ask_user"
 """The tool by which a model asks the person something."""
+FIND_TOOLS = "find_tools"
+"""Name of the tool that finds others."""
+
+SESSION_TOOLS = (RECALL, FIND_TOOLS)
+"""Tools of a session itself: they read what the model may read anyway, and need no approval."""
 
 WRITE_FILE, EDIT_FILE = "write_file", "edit_file"
 """The tools that change a file of the person."""

@@ -71,3 +71,11 @@ def _repair(value: Any) -> Any:
             return [_repair(content) for content in value]
         case _:
             return value
+
+
+def decode_arguments(source: str) -> dict[str, Any]:
+    """The arguments of a call; ValueError if the source is no JSON object."""
+    try:
+        return msgspec.json.decode(source, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(f"not a JSON object: {error}") from error

@@ -27,7 +27,8 @@ To rebuild the state of a kernel, runs that are on record are repeated between t
 `NoticeAdded`, `KernelChanged`, `RunTraced`, `RetryScheduled`, `SettingsChanged`, `InstructionsChanged`,
 `SummaryStarted` [ `ContextCompacted` ] `SummaryEnded`, `SummaryChanged`, `ContextMarked` and `PlanChanged` may stand
 anywhere. The actions (code and calls) of a step are decided and run in the order in which they were finished, one at a
-time. Late output (a thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
+time; but neighbouring calls that only read are all decided first, and then run side by side, their events mixed. Late
+output (a thread that prints after its run ended) comes as `OutputAdded` of the block it belongs to.
 
 Deltas (`ProseGrew`, `ThoughtGrew`, `CodeGrew`, `CallGrew`, `OutputAdded` of a stream, `ActiveLineChanged`,
 `ProgressReported`) may be coalesced on the way to a front end, and of several `OutputTailMoved` of one stream only the
@@ -47,7 +48,16 @@ from oi_tui.app.engine.core.outcomes import (
     StopReason,
     Verdict,
 )
-from oi_tui.app.engine.core.outputs import Output, Progress, RunInput, StreamName, Tail, WholeOutput, WrittenFiles
+from oi_tui.app.engine.core.outputs import (
+    Output,
+    Progress,
+    RichOutput,
+    RunInput,
+    StreamName,
+    Tail,
+    WholeOutput,
+    WrittenFiles,
+)
 from oi_tui.app.engine.core.plan import PlanStep
 from oi_tui.app.engine.core.values import (
     ApprovalMode,
@@ -267,6 +277,14 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
     """Which running code asks for it, in words; "" where the model does."""
     offer: str = ""
     """What `Decide.install` allows once, where this is an installation that the sandbox would stop."""
+    origin: str = ""
+    """Who brought the tool that is called: "plugin lab"; "" is the program itself."""
+    may_call: tuple[str, ...] = ()
+    """Tools that this call may call without a further question, where nothing but the mode asks about them."""
+    preview: RichOutput | None = None
+    """What the call would do, as its tool says: a change as `text/x-diff`, or words."""
+    preview_remark: str = ""
+    """Why there is no preview, or not all of it."""
 
     @property
     def runs_in(self) -> str:
@@ -312,6 +330,8 @@ class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
     """As in `Confinement`: this run alone has another sandbox than those of its session."""
     apart_hosts: tuple[str, ...] = ()
     """As in `Confinement`."""
+    origin: str = ""
+    """Who brought the tool; "" for code, and for tools of the program itself."""
 
 
 class ActiveLineChanged(Event, frozen=True, kw_only=True, tag=True):

@@ -13,10 +13,16 @@ class ToolRecord(Value, frozen=True, kw_only=True):
     """Who brought it: "plugin lab", "MCP server time"; "" is the program itself."""
     effects: tuple[str, ...] = ()
     """What its calls may do, in plain words."""
+    schema: str = ""
+    """Of its arguments, as JSON."""
+    time_limit: float | None = None
+    """Seconds that a call may take, None where it says nothing."""
+    off: bool = False
+    """The person switched it off."""
 
 
 class ToolsFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """Answer to `FindTools`: what the model may call in this session, but `execute`."""
+    """Answer to `FindTools` and `SwitchTool`: what the model may call in this session, but `execute`."""
 
     tools: tuple[ToolRecord, ...] = ()
 

@@ -77,4 +77,11 @@ class SetPlanMode(PlanVerb, frozen=True, kw_only=True, tag=True):
     on: bool
 
 
-ToolVerb = FindTools | FindServers | ChangeServer | ReadChanges | UndoChanges | ChangePlan | SetPlanMode
+class SwitchTool(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """Whether the model may call a tool in this session, as long as it is open; answered with `ToolsFound`."""
+
+    name: str
+    on: bool = True
+
+
+ToolVerb = FindTools | SwitchTool | FindServers | ChangeServer | ReadChanges | UndoChanges | ChangePlan | SetPlanMode

@@ -20,7 +20,7 @@ from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.kernel_looks import LookVerb
 from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
-from oi_tui.app.engine.core.tool_verbs import ChangeServer, FileVerb, FindServers, FindTools, PlanVerb
+from oi_tui.app.engine.core.tool_verbs import ChangeServer, FileVerb, FindServers, FindTools, PlanVerb, SwitchTool
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     Answer,
@@ -277,7 +277,7 @@ class OpenSession:
                 self._jobs.withdraw(verb.text)
             case ContextVerb():
                 session.dialogue.window.follow(verb, self._outbox.put)
-            case FindTools() | FindServers() | ChangeServer() | FileVerb() | PlanVerb():
+            case FindTools() | SwitchTool() | FindServers() | ChangeServer() | FileVerb() | PlanVerb():
                 await self.tools.follow(verb)
             case SaveRemote():
                 self.kernel_switch.save(verb.path, verb.data)

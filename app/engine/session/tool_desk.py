@@ -1,5 +1,6 @@
 """The tools of one open session: made when it opens, listed for whoever asks."""
 
+import json
 from collections.abc import Callable
 from typing import assert_never
 
@@ -16,6 +17,7 @@ from oi_tui.app.engine.core.tool_verbs import (
     FindTools,
     ReadChanges,
     SetPlanMode,
+    SwitchTool,
     ToolVerb,
     UndoChanges,
 )
@@ -26,6 +28,9 @@ from oi_tui.app.engine.session.undo_desk import UndoDesk
 from oi_tui.app.engine.tools.ties import ToolTies
 from oi_tui.app.engine.tools.tool import Capabilities, Tool
 from oi_tui.app.engine.tools.toolbox import Toolbox
+
+LONGEST = 20_000
+"""Characters of a description, and of a schema, that are listed."""
 
 
 class ToolDesk:
@@ -58,11 +63,18 @@ class ToolDesk:
         self.begin, self.end, self.settle = self._servers.begin, self._servers.end, self._servers.settle
         self.add_resources = self._servers.add_resources
 
+    def _tell_tools(self) -> None:
+        off = self.toolbox.off
+        self._tell(ToolsFound(tools=tuple(_record(tool, off=tool.name in off) for tool in self.toolbox)))
+
     async def follow(self, verb: ToolVerb) -> None:
         """Do what the person wants."""
         match verb:
             case FindTools():
-                self._tell(ToolsFound(tools=tuple(map(_record, self.toolbox))))
+                self._tell_tools()
+            case SwitchTool():
+                self.toolbox.switch(verb.name, on=verb.on)
+                self._tell_tools()
             case FindServers() | ChangeServer():
                 self._servers.follow(verb)
             case ReadChanges() | UndoChanges():
@@ -84,9 +96,15 @@ class ToolDesk:
             session.emit(PlanChanged(steps=steps, author="user"))
 
 
-def _record(tool: Tool) -> ToolRecord:
+def _record(tool: Tool, *, off: bool) -> ToolRecord:
     return ToolRecord(
-        name=tool.name, description=tool.description, origin=tool.origin, effects=_effects(tool.capabilities)
+        name=tool.name,
+        description=tool.description[:LONGEST],
+        origin=tool.origin,
+        effects=_effects(tool.capabilities),
+        schema=json.dumps(tool.schema, ensure_ascii=False, indent=2)[:LONGEST],
+        time_limit=tool.time_limit,
+        off=off,
     )
 
 

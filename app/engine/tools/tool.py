@@ -15,12 +15,14 @@ from urllib.parse import unquote
 import msgspec
 
 from oi_tui.app.engine.core.chat_model import ToolSpec
+from oi_tui.app.engine.core.encoding import decode_arguments
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Confinement, Value
 from oi_tui.app.engine.policy.reading import Handover, PathUse, ReplacedFile, Risk, SourceFacts, Unread, merge_facts
 from oi_tui.app.engine.policy.risks import EXPOSED, FOREIGN, MAY_CHANGE, MAY_DESTROY, NETWORK, SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
+from oi_tui.app.engine.tools.later import LaterResult, Pending
 
 Arguments = dict[str, Any]
 """Of a call, as its JSON object says; they fit the tool's schema when `run` gets them."""
@@ -86,13 +88,29 @@ class ToolOutput(Protocol):
         ...
 
 
-RunCall = Callable[[Arguments, ToolOutput], Awaitable[str | RichOutput | None]]
-"""Runs a call; what it returns is its result; another type is an error. ToolFailed, or any other error, ends it as one.
-It is cancelled when the person interrupts it, and must end soon then."""
+class CallingOutput(ToolOutput, Protocol):
+    """The same, for a call that calls other tools, or whose result comes later."""
+
+    async def call(self, name: str, arguments: Arguments) -> str:
+        """The text of what another tool gives, after it was decided about like a call of the model; ToolFailed where it
+        fails or is refused. From the engine's own loop only; 3 levels deep, and 20 in all, at most."""
+        ...
+
+    def finish_later(self) -> LaterResult:
+        """Where the result of this call goes, if the call itself returns `Pending`."""
+        ...
+
+
+RunCall = Callable[[Arguments, Any], Awaitable[str | RichOutput | Pending | None]]
+"""Runs a call; the second is a `CallingOutput`, of which most need no more than `ToolOutput`. What it returns is its
+result; another type is an error. ToolFailed, or any other error, ends it as one. It is cancelled when the person
+interrupts it, and must end soon then."""
 
 
 Preview = Callable[[Arguments], Awaitable[RichOutput | None]]
-"""What a call would do, shown before it is decided about; reads, and changes nothing. ToolFailed: it cannot work."""
+"""What a call would do, as `text/x-diff`, `text/markdown` or `text/plain`: shown to the person who is asked about it,
+and to nobody else. It gets arguments that fit the schema, reads, changes nothing, and takes 5 seconds at most. After
+ToolFailed nobody is asked: the call cannot work, and the model reads why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +141,11 @@ class Tool:
     preview: Preview | None = None
     """What the question shows beside the arguments, such as a change as a diff."""
     time_limit: float | None = None
-    """Seconds that a call may take; None is the session's limit for runs."""
+    """Seconds that a call may take; None is the session's limit for runs. The person can give one call another."""
     for_small: bool = True
     """Whether small models are offered it: each tool more makes them worse at the others."""
+    may_call: tuple[str, ...] = ()
+    """Names of tools that its calls may call; the question names them, and who says yes agrees to these as well."""
 
     def __post_init__(self) -> None:
         """SettingsError for a name that no model API accepts, and for approval that somebody else gives itself."""
@@ -183,14 +203,6 @@ def error_text(error: BaseException) -> str:
     except Exception:
         # Boundary: somebody else's error, which may not even know its own words.
         return type(error).__name__
-
-
-def decode_arguments(source: str) -> Arguments:
-    """The arguments of a call; ValueError if the source is no JSON object."""
-    try:
-        return msgspec.json.decode(source, type=Arguments)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"not a JSON object: {error}") from error
 
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)

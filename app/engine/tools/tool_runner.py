@@ -13,16 +13,23 @@ from pathlib import Path
 import msgspec
 
 from oi_tui.app.engine.core.chat_model import ASK_USER
-from oi_tui.app.engine.core.encoding import expressible
-from oi_tui.app.engine.core.events import Emit, InputRequested, ProgressReported
+from oi_tui.app.engine.core.encoding import decode_arguments, expressible
+from oi_tui.app.engine.core.events import Emit, InputRequested, NoticeAdded, OutputAdded, ProgressReported
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput
-from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.core.values import Confinement, Level
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunRequest, RunResult
-from oi_tui.app.engine.kernels.json_cleaner import clean_json
 from oi_tui.app.engine.kernels.output_stream import OutputStream
-from oi_tui.app.engine.tools.tool import Arguments, Tool, ToolFailed, decode_arguments, error_text
+from oi_tui.app.engine.text.mime import plain_text
+from oi_tui.app.engine.tools.checking import check_arguments, clean_output, late_output
+from oi_tui.app.engine.tools.later import LaterResult, Pending
+from oi_tui.app.engine.tools.tool import (
+    Arguments,
+    Tool,
+    ToolFailed,
+    error_text,
+)
 
 CAP = 200_000
 """Characters of text that one call passes on as they come."""
@@ -39,14 +46,20 @@ THE_MODEL = "the model"
 GRACE = 2.0
 """Seconds that a call has to end when it was cancelled."""
 
+TO_MODEL = 20_000
+"""Characters of a later result that the model reads."""
+
 Ask = Callable[[InputRequested, Emit], Awaitable[str | None]]
 """Asks the person; how a runner and what it gives a call speak with each other."""
+
+Perform = Callable[[str, str, Arguments], Awaitable[str]]
+"""Performs what a call (the id of its block) calls: a tool with arguments."""
 
 _log = logging.getLogger(__name__)
 
 
 class ToolRunner:
-    """Runs one call at a time."""
+    """Runs a call as a kernel runs code; each call has a runner of its own."""
 
     place = ""
     elsewhere = False
@@ -54,8 +67,17 @@ class ToolRunner:
     generation = 1
     """A tool does not change while the session is open."""
 
-    def __init__(self, tool: Tool, spill_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        tool: Tool,
+        spill_dir: Path | None = None,
+        questions: asyncio.Lock | None = None,
+        perform: Perform | None = None,
+    ) -> None:
+        """`questions` is held while the person is asked; `perform` is given what the call calls."""
         self.tool = tool
+        self._perform = perform
+        self._questions = questions or asyncio.Lock()
         self._spill_dir = spill_dir
         self._running: asyncio.Future[RichOutput | None] | None = None
         self._interrupted = False
@@ -78,8 +100,8 @@ class ToolRunner:
         stream = OutputStream(RunRequest(source, block_id, emit, CAP, self._spill_dir))
         try:
             arguments = decode_arguments(source)
-            _check(arguments, self.tool)
-            running = await self._run(arguments, _Output(stream, block_id, emit, self._ask))
+            check_arguments(arguments, self.tool.schema)
+            running = await self._run(arguments, _Output(stream, block_id, emit, self._ask, self._call, self.tool.name))
             if not running.done() or (running.cancelled() and self._interrupted):
                 return await _finish(stream, RunResult(status="interrupted"))
             if running.cancelled():
@@ -128,10 +150,16 @@ class ToolRunner:
             raise ValueError("one question at a time")
         self._asked = asyncio.get_running_loop().create_future()
         try:
-            emit(msgspec.structs.replace(request, asked_by=self._name))
-            return await self._asked
+            async with self._questions:
+                emit(msgspec.structs.replace(request, asked_by=self._name))
+                return await self._asked
         finally:
             self._asked = None
+
+    async def _call(self, block_id: str, name: str, arguments: Arguments) -> str:
+        if self._perform is None:
+            raise ToolFailed("Nothing can be called from here.")
+        return await self._perform(block_id, name, arguments)
 
     async def answer(self, text: str) -> None:
         """The line that the call asked for."""
@@ -163,8 +191,9 @@ class ToolRunner:
 class _Output:
     """What a call is given to speak with, from any thread; nothing is heard of it once the call is over."""
 
-    def __init__(self, stream: OutputStream, block_id: str, emit: Emit, ask: Ask) -> None:
+    def __init__(self, stream: OutputStream, block_id: str, emit: Emit, ask: Ask, perform: Perform, tool: str) -> None:
         self._stream, self.block_id, self._emit, self._ask = stream, block_id, emit, ask
+        self._perform, self._tool = perform, tool
         self._open = True
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
 
@@ -174,7 +203,7 @@ class _Output:
         self._say(partial(self._stream.stream, "stdout", text))
 
     def show(self, output: RichOutput) -> None:
-        self._say(partial(self._stream.display, _clean_output(output)))
+        self._say(partial(self._stream.display, clean_output(output)))
 
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
         if not isinstance(message, str):
@@ -199,6 +228,33 @@ class _Output:
             several=bool(several and choices),
         )
         return await self._ask(request, self._emit)
+
+    async def call(self, name: str, arguments: Arguments) -> str:
+        if not (isinstance(name, str) and isinstance(arguments, dict)):
+            raise TypeError("a call has the name of a tool and an object of arguments")
+        if not self._open:
+            raise ToolFailed("The call is over, and can call nothing.")
+        return await self._perform(self.block_id, name, arguments)
+
+    def finish_later(self) -> LaterResult:
+        return LaterResult(self._deliver)
+
+    def _deliver(self, result: str | RichOutput | None, failed: bool) -> None:
+        """A result that comes when the call is over: in its block, and as a notice that the model reads."""
+        if threading.get_ident() != self._thread:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._deliver, result, failed)
+            return
+        text = ""
+        if result is not None:
+            output = late_output(result)
+            self._emit(OutputAdded(block_id=self.block_id, output=output))
+            text = plain_text(output)
+        did = "failed" if failed else "has come" if text else "has come: it is empty"
+        title = f"The {'call' if failed else 'result'} of the tool {self._tool} that was pending {did}."
+        to_model = f"{title}\n{text[:TO_MODEL]}"
+        level: Level = "warning" if failed else "info"
+        self._emit(NoticeAdded(block_id=new_id(), level=level, title=title, to_model=to_model))
 
     def close(self) -> None:
         self._open = False
@@ -225,17 +281,10 @@ async def _call(tool: Tool, arguments: Arguments, output: _Output) -> RichOutput
             return None
         case str():
             return RichOutput(data={"text/plain": result}, is_result=True)
+        case Pending(message=str(message)):
+            return RichOutput(data={"text/plain": f"pending: {message}" if message else "pending"}, is_result=True)
         case _:
-            return _clean_output(result)
-
-
-def _clean_output(output: object) -> RichOutput:
-    """The same as something that can be written and read again; TypeError or ValueError if it cannot be."""
-    if not isinstance(output, RichOutput):
-        kind = type(output).__name__
-        raise TypeError(f"a result of the type {kind}, which is neither text nor a RichOutput; what it did is done")
-    plain = msgspec.convert(msgspec.to_builtins(output), RichOutput)
-    return msgspec.structs.replace(plain, data=clean_json(plain.data), metadata=clean_json(plain.metadata))
+            return clean_output(result)
 
 
 def _finite(number: object) -> float:
@@ -243,17 +292,6 @@ def _finite(number: object) -> float:
     if not isinstance(number, Real) or not math.isfinite(number):
         raise ValueError(f"progress is a finite number, not {number!r:.100}")
     return float(number)
-
-
-def _check(arguments: Arguments, tool: Tool) -> None:
-    """ToolFailed if the arguments are not what the tool asks for."""
-    import jsonschema  # deferred: 60 ms that a session without tools does not pay
-
-    try:
-        jsonschema.validate(arguments, tool.schema)
-    except jsonschema.ValidationError as error:
-        where = "/".join(str(part) for part in error.absolute_path)
-        raise ToolFailed(f"The arguments do not fit{f' at {where}' if where else ''}: {error.message}") from error
 
 
 def _forget(ended: asyncio.Future[RichOutput | None]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from sys import intern
+from typing import TypeVar
 
 import msgspec
 
@@ -13,11 +14,21 @@ from oi_tui.app.engine.core.events import (
     CodeFinished,
     CodeStarted,
     DecisionMade,
+    DecisionRequested,
     ExecutionFinished,
+    ExecutionStarted,
+    InputRequested,
     OutputTailMoved,
     OutputUpdated,
 )
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
+
+Question = TypeVar("Question", DecisionRequested, InputRequested)
+
+
+def still_open(question: Question | None, block_id: str) -> Question | None:
+    """The question that waits, None where this block is over or answered and it was the one that asked."""
+    return None if question is not None and question.block_id == block_id else question
 
 
 def begin_code(event: CodeStarted, step: int) -> CodeBlock:
@@ -36,6 +47,16 @@ def begin_call(event: CallStarted, step: int) -> CallBlock:
     """The block of a call that begins in this step of the model's, or that running code makes."""
     step = 0 if event.caller else step
     return CallBlock(id=event.block_id, tool=event.tool, step=step, call_id=event.call_id, caller=event.caller)
+
+
+def begin_run(action: ActionBlock, event: ExecutionStarted) -> ActionBlock:
+    """The action while it runs."""
+    running = msgspec.structs.replace(action, state="running")
+    if isinstance(running, CallBlock):
+        return msgspec.structs.replace(running, origin=event.origin) if event.origin else running
+    if event.place or event.apart:
+        return msgspec.structs.replace(running, place=intern(event.place), apart=event.apart)
+    return running
 
 
 def with_source(action: ActionBlock, event: CodeFinished | CallFinished) -> ActionBlock:

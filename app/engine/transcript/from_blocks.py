@@ -210,7 +210,8 @@ def has_run(block: ActionBlock) -> bool:
 
 def _run(block: ActionBlock) -> Iterator[AnyEvent]:
     place, apart = (block.place, block.apart) if isinstance(block, CodeBlock) else ("", "")
-    yield ExecutionStarted(block_id=block.id, generation=0, place=place, apart=apart)
+    origin = block.origin if isinstance(block, CallBlock) else ""
+    yield ExecutionStarted(block_id=block.id, generation=0, place=place, apart=apart, origin=origin)
     if block.asked:
         yield InputRequested(request_id=block.id, block_id=block.id, prompt="")
         yield InputAnswered(request_id=block.id, block_id=block.id)

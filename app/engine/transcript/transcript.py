@@ -7,7 +7,6 @@ Text of a stream is joined when somebody looks: a piece costs its own length, ho
 
 from collections.abc import Sequence
 from operator import attrgetter
-from sys import intern
 from typing import TypeVar, assert_never
 
 import msgspec
@@ -84,6 +83,8 @@ from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.transcript.action_changes import (
     begin_call,
     begin_code,
+    begin_run,
+    still_open,
     with_decision,
     with_display,
     with_end,
@@ -227,15 +228,12 @@ class Transcript:
                 self.pending_decision = event
                 return self._set(waiting)
             case DecisionMade():
-                self.pending_decision = None
+                self.pending_decision = still_open(self.pending_decision, event.block_id)
                 return self._decide(event)
             case ExecutionStarted():
                 if event.generation == 0:
                     self.foreign.add(event.block_id)
-                running = msgspec.structs.replace(self._action(event.block_id), state="running")
-                if isinstance(running, CodeBlock) and (event.place or event.apart):
-                    running = msgspec.structs.replace(running, place=intern(event.place), apart=event.apart)
-                return self._set(running)
+                return self._set(begin_run(self._action(event.block_id), event))
             case ActiveLineChanged():
                 return self._set(msgspec.structs.replace(self._find(event.block_id, CodeBlock), active_line=event.line))
             case ProgressReported():
@@ -258,8 +256,11 @@ class Transcript:
                 asking = msgspec.structs.replace(self._action(event.block_id), asked=True)
                 self.pending_input = event
                 return self._set(asking)
+            case InputAnswered():
+                self.pending_input = still_open(self.pending_input, event.block_id)
+                return ()
             case ExecutionFinished():
-                self.pending_input = None
+                self.pending_input = still_open(self.pending_input, event.block_id)
                 self._approved.discard(event.block_id)
                 return self._set(with_end(self._action(event.block_id), event))
             case FilesWritten():
@@ -294,9 +295,8 @@ class Transcript:
             case SummaryStarted() | SummaryEnded():
                 self.summarises = isinstance(event, SummaryStarted)
                 return ()
-            case InputAnswered() | PlanChanged() | RetryScheduled() | KernelChanged():
+            case PlanChanged() | RetryScheduled() | KernelChanged():
                 self.plan = plan_after(event, self.plan)
-                self.pending_input = None if isinstance(event, InputAnswered) else self.pending_input
                 return ()
             case _:
                 assert_never(event)

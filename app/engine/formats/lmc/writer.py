@@ -36,6 +36,7 @@ from oi_tui.app.engine.formats.lmc.mime_map import (
     file_message,
     output_messages,
 )
+from oi_tui.app.engine.transcript.serial_runs import SerialRuns
 
 REFUSED = "The user refused to run it."
 """Where no reason was given."""
@@ -45,6 +46,7 @@ class LmcWriter:
     """The chunks of one session. At most one run of chunks is open at a time."""
 
     def __init__(self) -> None:
+        self._serial = SerialRuns()
         self._run: Chunk = {}
         """Keys of the run that is open; empty if none is."""
         self._written: list[str] = []
@@ -69,7 +71,10 @@ class LmcWriter:
         """Output of blocks that do not run any more, until no run is open."""
 
     def chunks(self, event: AnyEvent) -> list[Chunk]:
-        """The chunks that this event is; often none."""
+        """The chunks that this event is; often none. Runs that go side by side come one after the other."""
+        return [chunk for one in self._serial.in_order(event) for chunk in self._chunks(one)]
+
+    def _chunks(self, event: AnyEvent) -> list[Chunk]:
         match event:
             case TurnStarted():
                 return self._user(event)

@@ -41,7 +41,7 @@ class AuditHook:
         self._ran = ""
         """The block that runs, or ran last."""
         self._running: list[str] = []
-        """Blocks whose runs are not over, the innermost last."""
+        """Blocks whose runs are not over; what others called is behind them."""
         self._refusals = Refusals()
 
     def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
@@ -58,7 +58,7 @@ class AuditHook:
             case ExecutionFinished() | RerunFinished():
                 self._tell_refusals()
                 if event.block_id in self._running:
-                    del self._running[self._running.index(event.block_id) :]
+                    self._running.remove(event.block_id)
                 self._ran = self._running[-1] if self._running else self._ran
             case _:
                 pass

@@ -216,6 +216,7 @@ class AuditFold:
             reason=self._say(event.reason),
             why=self._say(asked.why) if asked is not None else "",
             labels=tuple(map(self._say, asked.labels)) if asked is not None else (),
+            origin=self._say(asked.origin) if asked is not None else "",
             proposed_sha256=proposed if proposed != sha256 else "",
         )
 
@@ -238,6 +239,7 @@ class AuditFold:
             generation=event.generation,
             author=block.author,
             caller=block.caller,
+            origin=self._say(event.origin),
             again=block.duration is not None,
             cwd=where.cwd,
             sandbox=where.sandbox,

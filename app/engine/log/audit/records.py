@@ -79,6 +79,8 @@ class DecisionWasMade(Record, frozen=True, kw_only=True, tag=True):
     """Why the person was asked, beyond the mode."""
     labels: tuple[str, ...] = ()
     """The risks shown to the user."""
+    origin: str = ""
+    """Who brought the tool, where somebody was asked; "" is the program itself."""
     proposed_sha256: str = ""
     """Of what the model had proposed, where the person edited it."""
 
@@ -95,6 +97,8 @@ class RunBegan(Record, frozen=True, kw_only=True, tag=True):
     """`assistant` or `user`: whose code it is."""
     caller: str = ""
     """The block whose run called it, "" where none did."""
+    origin: str = ""
+    """Who brought the tool; "" for code, and for tools of the program itself."""
     again: bool = False
     """It ran before and is repeated at the person's wish."""
     cwd: str

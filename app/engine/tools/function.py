@@ -1,0 +1,167 @@
+"""A tool from a Python function: its name, docstring and type hints say what the model needs to know.
+
+@tool(capabilities=Capabilities(writes=False, network=False))
+def convert(amount: float, unit: Annotated[Literal["km", "mi"], "What the amount is in."]) -> float:
+    '''Convert a distance to metres.'''
+
+A synchronous function runs in a thread of its own. Arguments have the types of the hints when the function gets them;
+`output` (or whatever is annotated `ToolOutput`) is where it says what it does. What it returns is shown by its type
+(`results.py`).
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.tools.argument_types import ArgumentType, argument_schemas, argument_type
+from oi_tui.app.engine.tools.results import tool_result
+from oi_tui.app.engine.tools.thread_call import call_in_thread
+from oi_tui.app.engine.tools.tool import NAME, Arguments, CallingOutput, Tool, ToolFailed, ToolOutput, error_text
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+OUTPUT = "output"
+"""A parameter of this name without an annotation gets the `ToolOutput`."""
+
+_MARK = "__oi_tui_tool__"
+"""What `tool` leaves on a function: the fields of the tool that it is to be."""
+
+LONGEST = 4_000
+"""Characters of a description."""
+
+
+class _Parameter(NamedTuple):
+    """What one argument of a call is."""
+
+    name: str
+    kind: ArgumentType
+    description: str
+    default: object
+    """`inspect.Parameter.empty` where there is none."""
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+def tool(function: Function | None = None, /, **about: Any) -> Any:
+    """Mark a function of a file in `tools/` as a tool; `about` are fields of `Tool`, as in `tool_of`."""
+
+    def mark(marked: Function) -> Function:
+        setattr(marked, _MARK, about)
+        return marked
+
+    return mark if function is None else mark(function)
+
+
+def marked_fields(function: object) -> dict[str, Any] | None:
+    """The fields that `tool` was given for this function, None where it is not marked."""
+    return getattr(function, _MARK, None)
+
+
+def tool_of(function: Callable[..., Any], **about: Any) -> Tool:
+    """The tool that this function is. `about` are fields of `Tool`: what the function cannot say (`capabilities`,
+    `preview`, `time_limit`), or says worse (`description`). SettingsError if it cannot be one."""
+    name = str(about.pop("name", getattr(function, "__name__", "")))
+    if not NAME.fullmatch(name):
+        raise SettingsError(f"{name!r} is no name for a tool: a letter, then letters, digits, _ and -.")
+    told = _Docstring(function)
+    parameters, output = _parameters(function, name, told)
+    schema = about.pop("schema", None) or _schema(parameters)
+    description = str(about.pop("description", "") or told.description or name.replace("_", " "))[:LONGEST]
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+    async def run(arguments: Arguments, said: ToolOutput) -> Any:
+        values = _values(parameters, arguments) | ({output: said} if output else {})
+        if is_async:
+            return tool_result(await function(**values))
+        return tool_result(await call_in_thread(lambda: function(**values), name))
+
+    try:
+        return Tool(name=name, description=description, schema=schema, run=run, **about)
+    except TypeError as error:
+        raise SettingsError(f"The function {name} cannot be a tool: {error}") from error
+
+
+class _Docstring:
+    """What a docstring says, in any of the usual styles."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        import docstring_parser  # deferred: only where there are functions to read
+
+        written = inspect.getdoc(function) or ""
+        try:
+            told = docstring_parser.parse(written)
+        except docstring_parser.ParseError:
+            self.description, self.arguments = written, dict[str, str]()
+            return
+        parts = (told.short_description, told.long_description)
+        self.description = "\n\n".join(part for part in parts if part)
+        self.arguments = {one.arg_name: one.description or "" for one in told.params}
+
+
+def _parameters(function: Callable[..., Any], name: str, told: _Docstring) -> tuple[list[_Parameter], str]:
+    """What calls are made of, and the parameter that gets the output, "" if none does."""
+    try:
+        hints = get_type_hints(function, include_extras=True)
+        signature = inspect.signature(function)
+    except (NameError, TypeError, ValueError) as error:
+        raise SettingsError(f"The type hints of the function {name} cannot be read: {error}") from error
+    parameters: list[_Parameter] = []
+    output = ""
+    for one in signature.parameters.values():
+        hint = hints.get(one.name, Any)
+        if {ToolOutput, CallingOutput} & {hint, *get_args(hint)} or (one.name == OUTPUT and one.name not in hints):
+            output = one.name
+            continue
+        if one.kind not in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY):
+            raise SettingsError(f"The function {name} cannot be a tool: {one} takes what has no name.")
+        plain, written = _plain_hint(hint)
+        try:
+            kind = argument_type(plain)
+        except TypeError as error:
+            raise SettingsError(f"The function {name} cannot be a tool: {one.name} is {error}") from error
+        described = written or told.arguments.get(one.name, "")
+        parameters.append(_Parameter(one.name, kind, described[:LONGEST], one.default))
+    return parameters, output
+
+
+def _plain_hint(hint: Any) -> tuple[Any, str]:
+    """A hint without the text in its `Annotated`, and that text."""
+    if get_origin(hint) is not Annotated:
+        return hint, ""
+    plain, *extras = get_args(hint)
+    texts = [one if isinstance(one, str) else getattr(one, "description", None) for one in extras]
+    kept = [one for one in extras if not isinstance(one, str)]
+    return Annotated[(plain, *kept)] if kept else plain, next((text for text in texts if isinstance(text, str)), "")
+
+
+def _schema(parameters: list[_Parameter]) -> dict[str, Any]:
+    """JSON schema of the arguments."""
+    schemas, definitions = argument_schemas([one.kind for one in parameters])
+    properties: dict[str, Any] = {}
+    for one, schema in zip(parameters, schemas, strict=True):
+        properties[one.name] = schema | ({"description": one.description} if one.description else {})
+        if not one.is_required:
+            try:
+                properties[one.name]["default"] = msgspec.to_builtins(one.default)
+            except (TypeError, ValueError):  # it has one, which cannot be told
+                continue
+    required = [one.name for one in parameters if one.is_required]
+    whole: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return whole | ({"required": required} if required else {}) | ({"$defs": definitions} if definitions else {})
+
+
+def _values(parameters: list[_Parameter], arguments: Arguments) -> dict[str, Any]:
+    """The arguments as the function wants them; ToolFailed for one that is none."""
+    values: dict[str, Any] = {}
+    for one in parameters:
+        if one.name in arguments:
+            try:
+                values[one.name] = one.kind.convert(arguments[one.name])
+            except ValueError as error:
+                raise ToolFailed(f"The argument {one.name} does not fit: {error_text(error)}") from error
+    return values

@@ -1,0 +1,178 @@
+"""What a question about a call says: who brought the tool, what the call would do, and how long it may take."""
+
+import asyncio
+
+import pytest
+
+from oi_tui.app.engine.agent import previews
+from oi_tui.app.engine.core.blocks import CallBlock
+from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, ExecutionFinished
+from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.log.audit.fold import AuditFold
+from oi_tui.app.engine.log.audit.records import AnyRecord, DecisionWasMade, RunBegan, Surroundings
+from oi_tui.app.engine.testing import FakeModel
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
+from oi_tui.app.engine.transcript.transcript import Transcript
+from oi_tui.widgets.call_fields import call_text
+from support.kinds import narrow
+from support.tool_calls import answer, ask_once, call, calls, make, tool
+from support.turns import play
+
+DIFF = "--- a/notes\n+++ b/notes\n-old\n+new\n"
+SAFE = Confinement(sandboxed=True, offline=True)
+
+
+async def diff(arguments: Arguments) -> RichOutput:
+    return RichOutput(data={"text/x-diff": DIFF})
+
+
+async def asked_about(about: Tool) -> DecisionRequested:
+    session = make(FakeModel(answer(*call()), "Done."), about, approve="ask")
+    (asked,) = await ask_once(session, "run")
+    return asked
+
+
+async def test_G1_a_question_shows_what_the_call_would_do_and_who_brought_the_tool() -> None:
+    asked = await asked_about(tool(preview=diff, origin="plugin lab", may_call=("ring",)))
+    assert asked.preview is not None
+    assert asked.preview.data == {"text/x-diff": DIFF}
+    assert (asked.origin, asked.may_call) == ("plugin lab", ("ring",))
+    text, language = call_text(asked, asked.source, full=False)
+    assert text == f"text  hi\n\n{DIFF.rstrip()}"
+    assert language == "diff"
+    assert call_text(asked, '{"text": "ho"}', full=False) == ("text  ho", "")
+
+
+async def test_G1_a_call_that_cannot_work_is_refused_without_a_question_and_the_model_reads_why() -> None:
+    async def fail(arguments: Arguments) -> None:
+        raise ToolFailed("The text is in two places.")
+
+    model = FakeModel(answer(*call()), "Done.")
+    session = make(model, tool(preview=fail), approve="ask")
+    assert await ask_once(session, "run") == []
+    (block,) = calls(session)
+    assert (block.state, block.refusal) == ("refused", "The text is in two places.")
+    assert "The text is in two places." in model.requests[1].messages[-1].text
+
+
+async def test_G1_a_preview_that_fails_is_slow_or_is_no_output_is_said_and_the_arguments_are_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+
+    async def broken(arguments: Arguments) -> None:
+        raise KeyError("x")
+
+    async def slow(arguments: Arguments) -> None:
+        await asyncio.Event().wait()
+
+    async def nothing(arguments: Arguments) -> RichOutput:
+        return RichOutput(data={"image/png": "x"})
+
+    monkeypatch.setattr(previews, "SECONDS", 0.05)
+    remarks = [(await asked_about(tool(preview=one))).preview_remark for one in (broken, slow, nothing)]
+    assert remarks[0].startswith("the preview failed: KeyError")
+    assert "was given up" in remarks[1]
+    assert remarks[2] == "the preview has no text"
+
+
+async def test_G1_a_long_preview_is_cut_at_a_line_and_that_is_said() -> None:
+    async def long(arguments: Arguments) -> RichOutput:
+        return RichOutput(data={"text/plain": "line\n" * 100_000})
+
+    asked = await asked_about(tool(preview=long))
+    assert asked.preview is not None
+    assert len(asked.preview.data["text/plain"]) <= 60_000
+    assert "only its first 60,000 characters" in asked.preview_remark
+
+
+async def test_G1_a_turn_that_is_stopped_while_a_preview_is_made_ends() -> None:
+    begun = asyncio.Event()
+
+    async def slow(arguments: Arguments) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    session = make(FakeModel(answer(*call()), "Done."), tool(preview=slow), approve="ask")
+    async with asyncio.timeout(10):
+        turn = asyncio.create_task(session.run("go"))
+        await begun.wait()
+        session.interrupt(turn=True)
+        await turn
+    assert calls(session)[0].state == "refused"
+
+
+async def test_G2_the_origin_of_a_tool_is_in_the_block_and_in_the_audit_records() -> None:
+    session = make(FakeModel(answer(*call()), "Done."), tool(origin="MCP server time"), approve="ask")
+    fold, records = AuditFold(Surroundings(cwd="/", sandbox="none"), str), list[AnyRecord | None]()
+
+    def write(event: AnyEvent) -> None:
+        records.append(fold.take(event, 0.0))
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="run"))
+
+    session._runs._seal = lambda started, block: records.append(fold.begin(started, block, 0.0))
+    session.emitter.observers = (write,)
+    async with asyncio.timeout(10):
+        await session.run("go")
+    (made,) = [one for one in records if isinstance(one, DecisionWasMade)]
+    (began,) = [one for one in records if isinstance(one, RunBegan)]
+    assert (made.origin, began.origin) == ("MCP server time", "MCP server time")
+    (block,) = calls(session)
+    assert block.origin == "MCP server time"
+    again = Transcript()
+    for event in events_of_blocks([block]):
+        again.apply(event)
+    assert narrow(again.blocks[-1], CallBlock).origin == "MCP server time"
+
+
+async def test_G3_a_call_ends_at_the_time_limit_of_its_tool() -> None:
+    async def forever(arguments: Arguments, output: ToolOutput) -> None:
+        await asyncio.Event().wait()
+
+    session = make(FakeModel(answer(*call()), "Done."), tool(forever, time_limit=0.05))
+    events = await play(session, session.run("go"))
+    (ended,) = [event for event in events if isinstance(event, ExecutionFinished)]
+    assert ended.status == "interrupted"
+    assert ended.ending is not None
+    assert ended.ending.cause == "limit"
+
+
+def asked(source: str, preview: bool = False) -> DecisionRequested:
+    shown = RichOutput(data={"text/plain": "It rings."}) if preview else None
+    return DecisionRequested(request_id="r", block_id="b", tool="t", source=source, sha256="", preview=shown)
+
+
+def test_G4_arguments_are_labelled_fields_and_what_could_be_mistaken_is_written_as_json() -> None:
+    source = '{"path": "a b.txt", "count": 3, "size": "3", "empty": "", "deep": {"x": [1]}, "text": "one\\ntwo"}'
+    text, _ = call_text(asked(source), source, full=False)
+    assert text.split("\n") == [
+        "path   a b.txt",
+        "count  3",
+        'size   "3"',
+        'empty  ""',
+        'deep   {"x": [1]}',
+        "text   2 lines, 7 characters:",
+        "    one",
+        "    two",
+    ]
+    assert call_text(asked("{}"), "{}", full=False)[0] == "no arguments"
+    assert call_text(asked("[1"), "[1", full=False) == ("[1", "json")
+
+
+def test_G4_a_long_argument_is_folded_only_where_a_preview_shows_what_the_call_does() -> None:
+    source = '{"text": "' + "line\\n" * 50 + '"}'
+    assert call_text(asked(source), source, full=False)[0].count("line") == 51
+    folded, _ = call_text(asked(source, preview=True), source, full=False)
+    assert folded.count("    line") == 4
+    assert "more characters, all of it in full screen" in folded
+    whole, _ = call_text(asked(source, preview=True), source, full=True)
+    assert whole.count("    line") == 50
+    assert whole.endswith("It rings.")
+
+
+def test_calls_that_write_keep_their_order() -> None:
+    assert not Capabilities().side_by_side
+    assert Capabilities(writes=False).side_by_side
