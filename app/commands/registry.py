@@ -266,10 +266,7 @@ COMMANDS: tuple[Command, ...] = (
         "instructions", "Instructions", "What the model reads before your first prompt, and from where; edit yours",
         slash="instructions", verb=lambda _: FindInstructions(),
     ),
-    Command(
-        "tools", "Tools", "The tools that the model may call: who brought them, what they may do; switch one off",
-        slash="tools", verb=lambda _: FindTools(),
-    ),
+    Command("tools", "Tools", "What the model may call; switch one off", slash="tools", verb=lambda _: FindTools()),
     Command(
         "profile", "Profile", "Use a profile of your settings in this session, as far as it can change now",
         slash="profile", shell="profile", arguments=(Argument("NAME", _profiles),),

@@ -1,6 +1,7 @@
 """Tools from Python functions: what a model is told of them, what they get, and what becomes of what they return."""
 
 import asyncio
+import re
 import threading
 from dataclasses import dataclass
 from enum import Enum
@@ -19,6 +20,7 @@ from oi_tui.app.engine.text.compact_table import TABLE_TYPE
 from oi_tui.app.engine.tools.function import tool_of
 from oi_tui.app.engine.tools.results import LONGEST, tool_result
 from oi_tui.app.engine.tools.tool import Capabilities, ToolFailed, ToolOutput
+from oi_tui.app.guide.pages import guide_page
 from support.tool_calls import HARMLESS, answer, call, calls, make, text_of
 from support.turns import play
 
@@ -210,3 +212,14 @@ def test_G9_results_are_bounded_and_what_cannot_be_shown_is_an_error() -> None:
     deep.append(deep)
     with pytest.raises(ToolFailed):
         tool_result(deep)
+
+
+def test_G7_the_guides_example_works_as_it_stands_there() -> None:
+    page = guide_page("tools")
+    assert page is not None
+    (code,) = re.findall(r"```python\n(.*?)```", page.text, re.DOTALL)
+    space: dict[str, Any] = {}
+    exec(code, space)
+    (made,) = space["register_tools"]()
+    assert made.schema["properties"]["unit"]["default"] == "km"
+    assert not made.capabilities.writes

@@ -73,7 +73,7 @@ class FileBench:
     async def call(self, name: str, output: Answers | None = None, **arguments: Any) -> RichOutput:
         """The result of a call."""
         result = await self.tools[name].run(arguments, output or Answers())
-        assert result is not None
+        assert isinstance(result, str | RichOutput)
         return RichOutput(data={"text/plain": result}) if isinstance(result, str) else result
 
     async def text(self, name: str, output: Answers | None = None, **arguments: Any) -> str:

@@ -49,7 +49,7 @@ def finder_tool(search: Callable[[str], Sequence[Tool]]) -> Tool:
 
     return Tool(
         name=FIND_TOOLS,
-        description="Find more tools than those you were told of. What it finds can be called from the next step on.",
+        description="Find more tools than those offered to you. What it finds can be called from the next step on.",
         schema={
             "type": "object",
             "properties": {"query": {"type": "string", "description": "Words for what you want to do."}},

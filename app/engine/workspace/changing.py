@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from oi_tui.app.engine.core.blocks import Action, Block
+from oi_tui.app.engine.core.encoding import decode_arguments
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.policy.reading import ReplacedFile, Risk, SourceFacts
 from oi_tui.app.engine.policy.risks import DECEIVES, RUNS_LATER, SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
 from oi_tui.app.engine.text.safe import safe_text, visible_text
-from oi_tui.app.engine.tools.tool import WHOLE, Arguments, ToolFailed, ToolOutput, decode_arguments
+from oi_tui.app.engine.tools.tool import WHOLE, Arguments, ToolFailed, ToolOutput
 from oi_tui.app.engine.workspace.diffs import MIME, TextDiff, unified_diff
 from oi_tui.app.engine.workspace.edits import WrongEdit, apply_patch, replace_text
 from oi_tui.app.engine.workspace.file_access import (
