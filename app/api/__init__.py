@@ -29,6 +29,7 @@ from oi_tui.app.engine.core.chat_model import ChatMessage
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import ModelSection, PolicySection, SandboxSection
 from oi_tui.app.engine.core.usage import Usage
+from oi_tui.app.engine.tools.function import tool_of
 from oi_tui.app.engine.tools.tool import Capabilities, Tool, ToolFailed, ToolOutput
 
 __all__ = [
@@ -56,4 +57,5 @@ __all__ = [
     "Usage",
     "dependencies",
     "open_session",
+    "tool_of",
 ]

@@ -41,6 +41,8 @@ from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.structured.python_types import OutputForm
+from oi_tui.app.engine.tools.function import tool_of
+from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
 
@@ -118,7 +120,7 @@ async def _open_parts(
             redactor=redactor,
             ready=program.before_request,
             seal=no_seal if log is None else log.seal,
-            tools=Toolbox(options.get("tools", ())),
+            tools=Toolbox(tool if isinstance(tool, Tool) else tool_of(tool) for tool in options.get("tools", ())),
             look=UnsavedWork(),
             time_limit=limits.cell_seconds,
             instructions=InstructionSources(own=_own(options.get("instructions", ""))),

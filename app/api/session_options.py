@@ -1,8 +1,8 @@
 """Everything that can be said of a session beside its model and its output."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from oi_tui.app.api.callbacks import AnswerInput, Approve
 from oi_tui.app.api.results import RunLimits
@@ -21,8 +21,8 @@ class SessionOptions(TypedDict, total=False):
     """Where keys and addresses of providers are looked for; empty unless you give one, such as `os.environ`."""
     model_settings: ModelSection
     """Temperature, time limits and the like."""
-    tools: Sequence[Tool]
-    """What the model may call beside code."""
+    tools: Sequence[Tool | Callable[..., Any]]
+    """What the model may call beside code; functions become tools by `tool_of`."""
     instructions: str
     """What the model reads first, as it is."""
     limits: RunLimits

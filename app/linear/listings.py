@@ -14,11 +14,15 @@ from oi_tui.app.engine.core.protocol import (
     Reply,
 )
 from oi_tui.app.engine.core.session_records import SessionRecord
-from oi_tui.app.engine.core.tool_replies import ToolsFound
+from oi_tui.app.engine.core.tool_replies import ChangesFound, ToolsFound
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import age_in_words, one_line, progress_size, quantity
 
 LARGEST = 8
 """Blocks of the context that are named."""
+
+DIFF_LINES = 200
+"""Of one file's diff."""
 
 MOST_SESSIONS = 20
 """Sessions that are named at once."""
@@ -44,6 +48,20 @@ def tool_lines(found: ToolsFound) -> Iterator[str]:
         off = ", switched off" if one.off else ""
         origin = f", brought by {one_line(one.origin)}" if one.origin else ""
         yield f"{one_line(one.name)}{off}{origin}: {', '.join(one.effects)}. {one_line(one.description)[:200]}"
+
+
+def change_lines(found: ChangesFound) -> Iterator[str]:
+    """Changed files with their diffs, and what makes it so."""
+    if found.why:
+        yield found.why
+    for file in found.files:
+        yield f"{one_line(file.name)} {file.problem}." if file.problem else f"{one_line(file.name)}:"
+        lines = safe_text(file.diff).splitlines()
+        yield from lines[:DIFF_LINES]
+        if len(lines) > DIFF_LINES:
+            yield f"… {len(lines) - DIFF_LINES:,} more lines."
+    if found.files and found.purpose != "diff":
+        yield f"To do it: /{found.purpose} {found.scope} yes"
 
 
 def instruction_lines(found: InstructionsFound) -> Iterator[str]:
@@ -93,6 +111,8 @@ class Listings:
                 return instruction_lines(reply)
             case ToolsFound():
                 return tool_lines(reply)
+            case ChangesFound():
+                return change_lines(reply)
             case SessionsFound():
                 records = reply.sessions or tuple({hit.session.id: hit.session for hit in reply.hits}.values())
                 self.sessions = tuple(record.id for record in records[:MOST_SESSIONS])

@@ -52,6 +52,11 @@ async def count(arguments: dict[str, Any], output: ToolOutput) -> str:
     return str(len(dependencies(Books).titles))
 
 
+def shelve(title: str, times: int = 1) -> str:
+    """Put a book on the shelf."""
+    return f"{times} x {title}, with {len(dependencies(Books).titles)}"
+
+
 COUNT = Tool(
     name="count",
     description="How many books there are.",
@@ -263,6 +268,17 @@ async def test_J7_tools_are_called_under_the_same_policy_and_get_the_dependencie
     assert [step.output for step in result.steps if isinstance(step, StepRan)] == ["3"]
     with pytest.raises(TypeError):
         dependencies(Books)
+
+
+async def test_J7_a_function_is_a_tool_as_it_is(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    call = {"tool": "shelve", "arguments": {"title": "Emma", "times": 2}}
+    script.write_text(json.dumps([{"calls": [call]}, "Done."]))
+    async with open_session(
+        model=f"fake/{script}", tools=[shelve], dependencies=Books(("a",)), cwd=tmp_path, approve=lambda request: True
+    ) as session:
+        result = await session.run("shelve it")
+    assert [step.output for step in result.steps if isinstance(step, StepRan)] == ["2 x Emma, with 1"]
 
 
 @pytest.mark.kernel

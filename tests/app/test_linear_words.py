@@ -7,10 +7,12 @@ import pytest
 
 from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, Tail
+from oi_tui.app.engine.core.tool_replies import ChangedFile, ChangesFound
 from oi_tui.app.engine.core.values import GrantScope
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.text.compact_table import TABLE_TYPE
 from oi_tui.app.linear.line_editor import Key, KeyReader, LineEditor
+from oi_tui.app.linear.listings import DIFF_LINES, Listings
 from oi_tui.app.linear.output_words import HEAD, StreamLines, error_lines, name_columns, rich_lines
 from oi_tui.app.linear.prose_words import Sentences
 from oi_tui.app.linear.question_words import decision_question, read_decision
@@ -233,3 +235,13 @@ def test_A1_a_paste_is_one_line_whatever_it_holds() -> None:
     editor = LineEditor()
     editor.press(keys[0])
     assert editor.text == "one\n[31mtwo"
+
+
+def test_F15_what_would_be_undone_is_said_as_a_diff_with_the_command_that_does_it() -> None:
+    changed = ChangedFile(name="a.py", diff="-x = 1\n+x\x1b[2J = 2\n" + "+more\n" * DIFF_LINES)
+    said = [*Listings().lines(ChangesFound(scope="turn", purpose="undo", files=(changed,)))]
+    assert said[:2] == ["a.py:", "-x = 1"]
+    assert "\x1b" not in "".join(said)
+    assert said[-2:] == ["… 2 more lines.", "To do it: /undo turn yes"]
+    nothing = ChangesFound(purpose="undo", why="No tool has changed a file in this session.")
+    assert [*Listings().lines(nothing)] == ["No tool has changed a file in this session."]

@@ -199,7 +199,7 @@ def test_Q6_a_plan_is_told_again_after_a_summary_and_gone_when_all_is_forgotten(
     assert transcript.plan == SessionPlan(version=2)
 
 
-async def test_Q6_a_stored_session_has_its_plan_again_and_so_has_its_fork(tmp_path: Path) -> None:
+async def test_Q6_a_stored_session_has_its_plan_again(tmp_path: Path) -> None:
     async with engine(tmp_path, FakeModel(planned(*STEPS), "Done.")) as front:
         await opened(front)
         await front.turn("go")

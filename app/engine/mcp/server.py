@@ -327,7 +327,7 @@ class McpServer:
 
     async def _ask_model(self, system: str, prompt: str, most: int) -> tuple[str, str]:
         if not self.named.entry.sampling or self._seat.ask_model is None:
-            self._notices.report("model asked", "it wants to ask the model, which its entry does not allow")
+            self._notices.report("model asked", "it wants to ask the model, which oi-tui does not let servers do")
             raise ServerFault("It may not ask the model.")
         answer: tuple[str, str] = await self._seat.ask_model(system, prompt, most)
         return answer

@@ -24,7 +24,7 @@ from oi_tui.app.engine.trust.instruction_files import InstructionFile, find_inst
 from oi_tui.app.engine.trust.rule_files import project_rules
 
 OF_OTHERS = (
-    *("CLAUDE.md", "GEMINI.md", ".cursorrules", ".cursor", ".claude", ".codex", ".mcp.json"),
+    *("CLAUDE.md", "GEMINI.md", ".cursorrules", ".cursor", ".claude", ".codex"),
     *(".env", ".envrc", ".vscode", ".devcontainer", ".git/hooks"),
 )
 """What other programs obey in a folder. We read none of it, and say so where we find it."""
