@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 WITHOUT_SCREEN = frozenset(
     {
-        *("attach", "audit", "auth", "commands", "config", "doctor", "engine", "help", "kernels", "logs", "models"),
-        *("plugins", "profile", "replay", "run", "sessions", "theme", "trust", "usage"),
+        *("attach", "audit", "auth", "commands", "config", "doctor", "engine", "extract", "help", "kernels", "logs"),
+        *("mcp", "models", "plugins", "profile", "replay", "run", "sessions", "skills", "theme", "trust", "usage"),
         *("-h", "--help", "--linear", "--version"),
     }
 )

@@ -107,6 +107,7 @@ AFTER_THE_FIRST_FRAME = {
         *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "command_desk", "confirm", "external_editor")),
         *("oi_tui.widgets.keyrow", "oi_tui.app.commands.mentions", "oi_tui.app.commands.typed"),
     },
+    "app/screens/plugin_desk.py": {"oi_tui.app.screens.tools_screen"},
     "app/screens/pasting.py": {"oi_tui.widgets.keyrow"},
     "app/screens/stop_keys.py": {"oi_tui.widgets.keyrow"},
     "app/commands/registry.py": {f"oi_tui.app.commands.{name}" for name in ("macro_file", "profiles")},

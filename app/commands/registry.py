@@ -8,14 +8,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from oi_tui.app.commands.budget_words import read_budget
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.tool_verbs import (
-    FindTools,
-    LookPurpose,
-    ReadChanges,
-    SetPlanMode,
-    UndoChanges,
-    UndoScope,
-)
+from oi_tui.app.engine.core.tool_verbs import FindTools, LookPurpose, ReadChanges, SetPlanMode, UndoChanges, UndoScope
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (
     AddRule,
@@ -237,7 +230,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "steps", "Plan", "The plan's steps, beside the timeline: change them; press again to focus, again to close",
-        key="f9", slash="steps", action="screen.part('steps')",
+        key="alt+p", slash="steps", action="screen.part('steps')",
     ),
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",

@@ -300,7 +300,7 @@ class ChatScreen(Screen[None]):
 
                 show_instructions(self.app, reply, self.bridge, self.settings, self.palette)
             case ToolsFound():
-                self.parts.show_tools(reply)
+                self.parts.plugins.show_tools(reply)
             case _ if isinstance(reply, AboutModels) and self._setup is not None and self._setup.is_attached:
                 self._setup.show(reply)
             case ModelsFound():
@@ -308,8 +308,6 @@ class ChatScreen(Screen[None]):
 
                 self._setup = SetupScreen(reply, self.desk.choose_model, model=self.bridge.transcript.model)
                 self.app.push_screen(self._setup)
-            case _:
-                pass  # a download that nobody is interested in any more
 
     async def on_prompt_area_submitted(self, event: PromptArea.Submitted) -> None:
         """A prompt, the person's own code, or a command."""

@@ -7,7 +7,6 @@ from textual.widget import Widget
 
 from oi_tui.app.engine.core.library_replies import FormatsFound
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.tool_replies import ToolsFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.engine_choices import EngineChoices
 from oi_tui.app.screens.kernel_names import KernelNames
@@ -130,10 +129,6 @@ class Parts:
                 self.plugins.run_command(command, argument)
             case _:
                 raise ValueError(f"nothing is called {name}")
-
-    def show_tools(self, found: ToolsFound) -> None:
-        """The tools that the model may call, in a list."""
-        self.plugins.show_tools(found)
 
     def take_formats(self, found: FormatsFound) -> None:
         """In what sessions can be written, for the list and what completes `/export`."""

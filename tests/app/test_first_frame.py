@@ -49,20 +49,23 @@ FirstFrame(connect, place.settings, workplace=place).run(headless=True, size=(12
 """
 
 MODULES = """
-    app app.commands app.commands.registry app.commands.theme_folders app.engine app.engine.core
+    app app.commands app.commands.budget_words app.commands.registry app.commands.theme_folders app.engine
+    app.engine.core
     app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
     app.engine.core.context_use app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice
     app.engine.core.kernel_looks app.engine.core.widget_controls
     app.engine.core.library_replies app.engine.core.library_verbs app.engine.core.modes app.engine.core.tool_replies
     app.engine.core.tool_verbs
-    app.engine.core.outcomes app.engine.core.outputs app.engine.core.protocol app.engine.core.protocol_lines
+    app.engine.core.outcomes app.engine.core.outputs app.engine.core.plan app.engine.core.protocol
+    app.engine.core.protocol_lines
     app.engine.core.session_records app.engine.core.settings app.engine.core.usage app.engine.core.values
     app.engine.core.variable app.engine.core.verbs app.engine.files app.engine.files.given_file
     app.engine.files.owned_file app.engine.files.paths app.engine.files.settings_file app.engine.files.whole_file
     app.engine.text app.engine.text.lookalikes app.engine.text.safe app.engine.text.words app.engine.transcript
     app.engine.transcript.action_changes app.engine.transcript.block_list
     app.engine.transcript.block_places app.engine.transcript.coalesce
-    app.engine.transcript.event_log app.engine.transcript.open_blocks app.engine.transcript.text_changes
+    app.engine.transcript.event_log app.engine.transcript.open_blocks app.engine.transcript.plan_changes
+    app.engine.transcript.text_changes
     app.engine.transcript.transcript app.engine.trust app.engine.trust.folder_decisions
     app.engine.trust.folder_digests app.engine.trust.folder_settings app.engine.trust.instruction_files app.flags
     app.frontend app.frontend.bridge app.frontend.client app.frontend.session_status app.frontend.workplace app.look

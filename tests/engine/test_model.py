@@ -1,8 +1,8 @@
 """A model behind a server, asked by our own client and by LiteLLM, against a scripted server."""
 
 import asyncio
-import importlib.util
 import json
+import sys
 from collections.abc import Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -98,9 +98,9 @@ async def test_L9_two_parallel_native_calls_arrive_in_order(
 
 
 async def test_tools_work_without_the_package_that_litellm_1_106_needs_for_them(
-    openai_server: OpenAIServer, model: Build, answer: Any
+    openai_server: OpenAIServer, model: Build, answer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert importlib.util.find_spec("mcp") is None, "a bare install has no mcp; this test proves nothing with it"
+    monkeypatch.setitem(sys.modules, "mcp", None)  # as in an installation without the extra
     openai_server.script(Turn(calls=(Call(arguments="{}"),)))
     assert AnswerEnded(reason="tool_calls") in await answer(model(tools="on"))
     function = openai_server.requests[0]["tools"][0]["function"]

@@ -88,8 +88,11 @@ def test_C3_what_is_unknown_or_in_conflict_is_named_and_keeps_its_keys(wished: d
     assert check_keys({**wished, "help": "f12"}) == ({"help": "f12"}, (fault,))
 
 
-SMALL = {"BrowserAskScreen", "ChooseScreen", "ColumnsScreen", "ConfirmScreen", "LineAskScreen", "SaveAsScreen"}
-"""Questions whose keys are all on the screen."""
+SMALL = {
+    *("BrowserAskScreen", "ChooseScreen", "ColumnsScreen", "ConfirmScreen", "LineAskScreen", "SaveAsScreen"),
+    *("PlanSteps", "QuestionPanel", "UndoScreen"),
+}
+"""Questions and small lists whose keys are all on the screen."""
 
 
 def test_C3_every_key_of_every_place_has_an_id_and_a_line_of_help() -> None:

@@ -56,7 +56,7 @@ async def test_what_is_chosen_in_the_palette_is_done_and_a_question_stays_open_m
         await stage.settle()
 
         assert title(stage) == "Approval mode · now: ask"
-        assert rows(stage) == ["ask", "auto", "never"]
+        assert rows(stage) == ["ask", "auto", "never", "plan"]
         await stage.pilot.press("escape")
         await stage.settle()
         assert rows(stage)[0] == "Approval mode …"  # back where it was found

@@ -34,9 +34,9 @@ async def planned(stage: Stage) -> PlanPanel:
         TurnEnded(reason="done"),
     )
     await stage.settle()
-    await stage.pilot.press("f9")
+    await stage.pilot.press("alt+p")
     await stage.until(lambda: stage.app.chat.query(PlanPanel))
-    await stage.pilot.press("f9")
+    await stage.pilot.press("alt+p")
     await stage.settle()
     return stage.app.chat.query_one(PlanPanel)
 

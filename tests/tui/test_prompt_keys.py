@@ -99,7 +99,7 @@ async def test_V12_at_a_question_ctrl_c_and_ctrl_d_decide_nothing_and_the_mode_c
         await press(stage, "ctrl+d", "ctrl+c")
         said = stage.app.chat.query_one("#approval-said", Words)
         assert str(said.render()) == "Again stops the turn; the question stays open."
-        modes: tuple[ApprovalMode, ...] = ("auto", "never", "ask")
+        modes: tuple[ApprovalMode, ...] = ("auto", "plan", "never", "ask")
         for mode in modes:
             await press(stage, "shift+tab")
             assert stage.engine.asked[-1] == SetApproval(mode=mode)
@@ -124,7 +124,7 @@ async def test_the_cycle_of_modes_never_runs_code_unasked_without_a_sandbox(play
     open_doors = Settings(sandbox=SandboxSection(mode="danger-full-access"))
     async with play(settings=open_doors) as stage:
         await press(stage, "shift+tab")
-        assert await stage.engine.heard(1) == [SetApproval(mode="never")]
+        assert await stage.engine.heard(1) == [SetApproval(mode="plan")]
 
 
 async def test_new_lines_and_what_the_hint_says(play: Play) -> None:
@@ -151,7 +151,7 @@ async def test_commands_and_their_values_complete_and_a_slip_stays_in_the_prompt
         await press(stage, "slash")
         assert offered(stage)[:2] == ["/help", "/model [NAME]"]
         await press(stage, "a", "tab")
-        assert (stage.prompt.text, offered(stage)) == ("/approve ", ["ask", "auto", "never"])
+        assert (stage.prompt.text, offered(stage)) == ("/approve ", ["ask", "auto", "never", "plan"])
         await press(stage, "down", "enter")
         assert await stage.engine.heard(1) == [SetApproval(mode="auto")]
         await press(stage, *"/mo", "escape")

@@ -296,7 +296,7 @@ async def test_C21_keys_that_change_in_the_files_are_bound_at_once(play: Play, f
 
         for text, keys in (
             ("[screen]\nkeys = 'emacs'\n", "alt+x commands · F1 help"),
-            ("[keys]\npalette = 'f12'\nhelp = 'none'\n", "f12 commands"),
+            ("[keys]\npalette = 'f9'\nhelp = 'none'\n", "f9 commands"),
             ("", "ctrl+p commands · F1 help"),
         ):
             file.write_text(text)

@@ -230,7 +230,8 @@ class Decisions:
             return self._apply_decision(block, Decide(request_id="", verdict="stop"), guard, generation, ruling)
         if facts.refusal:
             return Settled(decision_event(block, "skip", "rule", reason=facts.refusal))
-        why = objection or self._why(ruling)
+        of_the_mode = self.mode == "ask" and ruling.ground == "mode"
+        why = objection or ("" if of_the_mode else f"asked because of {ruling.by}")
         while True:
             scopes = self._grants.scopes(self._case(block, ruling))
             offer = self._offer(block, ruling)
@@ -330,10 +331,6 @@ class Decisions:
         except KernelError:  # it could not be kept
             return ""
         return f"install it from {' and '.join(hosts)} into {home.place}"
-
-    def _why(self, ruling: PolicyDecision) -> str:
-        """The reason for the user; "" if it is the session's own mode."""
-        return "" if self.mode == "ask" and ruling.ground == "mode" else f"asked because of {ruling.by}"
 
     def _apply_decision(
         self, block: ActionBlock, verb: Decide, guard: RepeatGuard, generation: int, asked: PolicyDecision
