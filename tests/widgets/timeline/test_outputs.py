@@ -139,7 +139,9 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package with renderers, as pip would have installed it."""
     with plugin_home(tmp_path, monkeypatch) as packages:
         install(packages, "oi-tui-tale", {"oi_tui_tale": PLUGIN}, {"screen": "oi_tui_tale"})
-        install(packages, "oi-tui-broken", {}, {"screen": "oi_tui_no_such_module"})
+        install(
+            packages, "oi-tui-broken", {"oi_tui_broken": "import oi_tui_no_such_module\n"}, {"screen": "oi_tui_broken"}
+        )
         enable("oi-tui-tale")
         enable("oi-tui-broken")
         yield
