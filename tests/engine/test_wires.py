@@ -34,6 +34,8 @@ from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connectio
 from oi_tui.app.engine.models.ollama_model import OllamaModel
 from oi_tui.app.engine.models.providers import CHAT_PROVIDERS, find_lean
 from oi_tui.app.engine.models.served_model import ServedModel
+from oi_tui.app.engine.structured.answer_schema import AnswerSchema
+from oi_tui.app.engine.structured.asking import AskedValue, ask_for_value
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import of
 from support.openai_server import Call, OpenAIServer, Turn
@@ -439,3 +441,93 @@ async def test_L25_a_call_that_gemini_signed_is_taken_by_others(server: OpenAISe
     call, result = server.requests[-1]["messages"]
     assert call["tool_calls"][0]["id"] == result["tool_call_id"]
     assert len(result["tool_call_id"]) <= 40
+
+
+NUMBER = AnswerSchema({
+    "type": "object",
+    "properties": {"n": {"type": "integer"}, "note": {"type": "string"}},
+    "required": ["n"],
+})  # fmt: skip
+NO_SCHEMA = Turn(status=400, error="json_schema: this model takes no response format")
+
+
+async def value_of(model: ServedModel, *, tries: int = 1) -> AskedValue:
+    """What a model gives that is asked for `NUMBER`, once it is known what it takes."""
+    await model.preload()
+    messages = (ChatMessage(role="system", text="Read."), ChatMessage(role="user", text="seven"))
+    return await ask_for_value(model, messages, NUMBER, tries=tries)
+
+
+def sent_schema(wire: str, body: dict[str, Any]) -> Any:
+    """Of a request: where this wire has the schema that its server holds the answer to."""
+    match wire:
+        case "openai":
+            return body.get("response_format", {}).get("json_schema", {}).get("schema")
+        case "responses":
+            return body.get("text", {}).get("format", {}).get("schema")
+        case "anthropic":
+            return body.get("output_format", {}).get("schema")
+        case "gemini":
+            return body.get("generationConfig", {}).get("response_json_schema")
+        case _:
+            return body.get("format")
+
+
+def sent_tools(wire: str, body: dict[str, Any]) -> list[str]:
+    """Names of the tools of a request."""
+    tools = body.get("tools", [])
+    if wire == "gemini":
+        tools = [one for tool in tools for one in tool["function_declarations"]]
+    return [tool.get("function", tool)["name"] for tool in tools]
+
+
+async def test_E17_the_schema_goes_with_the_request_on_each_wire(server: OpenAIServer, asked: Build, wire: str) -> None:
+    server.script('{"n": "7", "note": null}')
+    told = await value_of(asked())
+    assert (told.value, told.requests) == ({"n": 7}, 1), "what is null and may be left out is left out"
+    (body,) = server.requests
+    assert sent_schema(wire, body)["properties"]["n"] == {"type": "integer"}
+    assert sent_tools(wire, body) == []
+
+
+async def test_E17_where_the_schema_is_refused_a_call_is_the_answer_on_each_wire(
+    server: OpenAIServer, asked: Build, wire: str
+) -> None:
+    model = asked()
+    call = Turn(text="Here:", calls=(Call(name="answer", arguments='{"n": "7"}'),))
+    server.script(NO_SCHEMA, call, call)
+    for _ in range(2):
+        assert (await value_of(model)).value == {"n": 7}
+    assert [sent_schema(wire, body) is not None for body in server.requests] == [True, False, False]
+    assert [sent_tools(wire, body) for body in server.requests] == [[], ["answer"], ["answer"]]
+
+
+async def test_E17_in_words_what_does_not_fit_goes_back_on_each_wire(
+    server: OpenAIServer, asked: Build, wire: str
+) -> None:
+    server.script(NO_SCHEMA, 'It is {"n": "many"}', '```json\n{"n": "7"}\n```')
+    told = await value_of(asked(tools="off"))
+    assert (told.value, told.requests) == ({"n": 7}, 3)
+    first, _, last = server.requests
+    assert sent_schema(wire, first) is not None
+    assert (sent_schema(wire, last), sent_tools(wire, last)) == (None, [])
+    assert "'many' is not of type 'integer'" in json.dumps(last)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("turn", [Turn(text='{"n": "many"}'), Turn(text='{"n": 7', finish_reason="length"), Turn()])
+async def test_E17_what_never_fits_is_the_last_attempt_on_each_wire(
+    server: OpenAIServer, asked: Build, turn: Turn
+) -> None:
+    server.script(*[turn] * 3)
+    told = await value_of(asked(), tries=2)
+    assert (told.value, told.requests, told.last) == (None, 3, turn.text)
+    assert told.problems
+
+
+@pytest.mark.parametrize("wire", ["anthropic"])
+async def test_E17_an_older_model_of_anthropic_gives_it_by_a_call(server: OpenAIServer, asked: Build) -> None:
+    server.script(Turn(calls=(Call(name="json_tool_call", arguments='{"n": "7"}'),)))
+    assert (await value_of(asked(name="anthropic/claude-3-haiku-20240307"))).value == {"n": 7}
+    (body,) = server.requests
+    assert body["tools"][0]["input_schema"]["properties"]["n"] == {"type": "integer"}

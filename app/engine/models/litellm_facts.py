@@ -78,7 +78,7 @@ def look_up(
 def listed_price(litellm: Any, facts: Facts, usage: Any) -> float | None:
     """US dollars of one answer by LiteLLM's list; `usage` is its own object. None when it does not know the model."""
     try:
-        return float(sum(litellm.cost_per_token(model=facts.model, usage_object=usage)))
+        return float(sum(litellm.cost_per_token(model=_listed_name(facts.model), usage_object=usage)))
     except Exception:  # an unknown model, or a usage that the price list cannot read: then there is no price
         return None
 
@@ -104,9 +104,15 @@ def _refresh_price(litellm: Any, model: str, provider: str) -> None:
                 litellm.register_model({name: dict(row)})
 
 
+def _listed_name(model: str) -> str:
+    """`openai/responses/` says how a model is asked; lists have the model alone."""
+    how = "openai/responses/"
+    return "openai/" + model.removeprefix(how) if model.startswith(how) else model
+
+
 def _info(litellm: Any, model: str, api_base: str) -> Mapping[str, Any]:
     try:
-        info: Mapping[str, Any] = litellm.get_model_info(model, api_base=api_base or None)
+        info: Mapping[str, Any] = litellm.get_model_info(_listed_name(model), api_base=api_base or None)
     except Exception:  # LiteLLM's way to say that it does not know the model
         return {}
     return info
