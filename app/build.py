@@ -11,7 +11,7 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
-from oi_tui.app.engine.core.instructions import InstructionPart, InstructionSources
+from oi_tui.app.engine.core.instructions import InstructionSources
 from oi_tui.app.engine.core.model_request import RequestRecord, provider_prefix
 from oi_tui.app.engine.core.offline import go_offline, is_offline
 from oi_tui.app.engine.core.programs import Program
@@ -29,7 +29,6 @@ from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.hooks.registered import registered_forms, registered_models, registered_programs
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.kernels.preparation import limit_functions
 from oi_tui.app.engine.kernels.programs import forms_source
 from oi_tui.app.engine.kernels.remote.living import living_kernels
 from oi_tui.app.engine.kernels.remote.server_kernels import ServerKernels
@@ -47,14 +46,13 @@ from oi_tui.app.engine.mcp.sources import named_servers
 from oi_tui.app.engine.models.cached_model import forget_answers
 from oi_tui.app.engine.models.keys import model_keys
 from oi_tui.app.engine.models.model_source import Models
-from oi_tui.app.engine.policy.function_patterns import fixed_begins
-from oi_tui.app.engine.policy.functions import describe_lists
 from oi_tui.app.engine.sandbox.availability import look
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.filtered_model import FilteredModel
+from oi_tui.app.engine.session.function_limits import limit_cells, limits_in_words
 from oi_tui.app.engine.session.limits import SpendingLimits
 from oi_tui.app.engine.session.model_switch import Servers
 from oi_tui.app.engine.session.outbox import Send
@@ -229,7 +227,7 @@ def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> In
         own,
         found.parts,
         found.remarks,
-        _limits_in_words(setup),
+        limits_in_words(setup.settings.functions),
         section.variables,
         is_small,
         lambda name: setup.settings.model.form_of(name) == "helpers",
@@ -237,12 +235,6 @@ def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> In
     for part in own:
         fill_template(part, sources.variables, setup.cwd)
     return sources
-
-
-def _limits_in_words(setup: Configure) -> tuple[InstructionPart, ...]:
-    """What the model may not call, where there are lists of functions."""
-    told = describe_lists(setup.settings.functions)
-    return (InstructionPart(origin="program", name="limited functions", text=told),) if told else ()
 
 
 def make_kernels(
@@ -288,10 +280,7 @@ def kernel_additions(hooks: Hooks, lists: FunctionsSection) -> tuple[dict[str, P
     kernels execute first."""
     forms = registered_forms(hooks)
     cells = (forms_source(forms),) if forms else ()
-    if lists.allow or lists.deny:
-        begins = [begin for entry in lists.allow for begin in fixed_begins(entry)]
-        cells = (*cells, limit_functions(lists.allow, lists.deny, begins))
-    return registered_programs(hooks), cells
+    return registered_programs(hooks), (*cells, *limit_cells(lists))
 
 
 def preloads(settings: KernelSection, *, small_model: bool) -> bool:

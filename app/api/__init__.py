@@ -5,8 +5,8 @@
     with open_session(model="gpt-5", api_key=KEY) as session:
         print(session.run_sync("How many rows has data.csv?").output)
 
-Nothing is read from settings files or the environment: what counts is what is given here. The guide has a page with
-examples: `oi-tui help python-api`.
+No settings of the person and no key of the environment are read: what counts is what is given here, within the limits
+and rules of the machine's administrator. The guide has a page with examples: `oi-tui help python-api`.
 """
 
 from oi_tui.app.api.opening import open_session
@@ -27,7 +27,7 @@ from oi_tui.app.api.session_options import SessionOptions
 from oi_tui.app.api.tool_dependencies import dependencies
 from oi_tui.app.engine.core.chat_model import ChatMessage
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.settings import ModelSection, PolicySection, SandboxSection
+from oi_tui.app.engine.core.settings import FunctionsSection, ModelSection, PolicySection, SandboxSection
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.tools.function import tool_of
 from oi_tui.app.engine.tools.tool import Capabilities, Tool, ToolFailed, ToolOutput
@@ -36,6 +36,7 @@ __all__ = [
     "ApprovalRequest",
     "Capabilities",
     "ChatMessage",
+    "FunctionsSection",
     "ModelSection",
     "OiTuiError",
     "PolicySection",

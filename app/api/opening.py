@@ -1,4 +1,4 @@
-"""Opens sessions for programs, from what is given and nothing else."""
+"""Opens sessions for programs, from what is given, within the limits of the machine's administrator."""
 
 import asyncio
 import os
@@ -24,10 +24,20 @@ from oi_tui.app.engine.core.events import SessionOpened
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.instructions import InstructionPart, InstructionSources
 from oi_tui.app.engine.core.modes import requested_mode
-from oi_tui.app.engine.core.settings import KernelSection, LoopSection, ModelSection, PolicySection, SandboxSection
+from oi_tui.app.engine.core.offline import go_offline
+from oi_tui.app.engine.core.settings import (
+    FunctionsSection,
+    KernelSection,
+    LoopSection,
+    ModelSection,
+    PolicySection,
+    SandboxSection,
+    Settings,
+)
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.environments.environment import own_environment
 from oi_tui.app.engine.files import paths
+from oi_tui.app.engine.files.settings_file import with_admin_limits
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.log.audit.audit_hook import AuditTrail, make_audit_trail
@@ -35,15 +45,18 @@ from oi_tui.app.engine.log.log import Log, SessionLog
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.functions import check_lists
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
 from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
+from oi_tui.app.engine.session.function_limits import limit_cells, limits_in_words
 from oi_tui.app.engine.structured.python_types import OutputForm
 from oi_tui.app.engine.tools.function import tool_of
 from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.tools.toolbox import Toolbox
+from oi_tui.app.engine.trust.rule_files import admin_rules
 from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
 
 AnsweredT = TypeVar("AnsweredT")
@@ -80,8 +93,9 @@ def open_session(
     if not folder.is_dir():
         raise SettingsError(f"{folder} is no folder.")
     output: OutputForm[Any] | None = None if output_type is None else OutputForm(output_type)
+    settings = with_admin_limits(_settings(options))
     return ProgramSession(
-        partial(_open_parts, model, folder, _policy(options.get("policy", PolicySection()), folder), options),
+        partial(_open_parts, model, folder, settings, _policy(settings, folder), options),
         output=output,
         limits=options.get("limits", RunLimits()),
         callbacks=Callbacks(options.get("approve"), options.get("answer_input")),
@@ -89,41 +103,59 @@ def open_session(
     )
 
 
+def _settings(options: SessionOptions) -> Settings:
+    """What was given, as settings."""
+    sandbox, limits = options.get("sandbox", "workspace-write"), options.get("limits", RunLimits())
+    return Settings(
+        model=options.get("model_settings", ModelSection()),
+        loop=LoopSection(
+            approve=options.get("approval", "ask"),
+            max_steps=limits.max_steps,
+            max_cost=limits.max_cost,
+            max_tokens=limits.max_tokens,
+            answer_tries=limits.answer_tries,
+        ),
+        sandbox=sandbox if isinstance(sandbox, SandboxSection) else SandboxSection(mode=sandbox),
+        policy=options.get("policy", PolicySection()),
+        functions=options.get("functions", FunctionsSection()),
+    )
+
+
 async def _open_parts(
-    asked: str | Model, folder: Path, rules: Policy, options: SessionOptions, program: ProgramSession[Any]
+    asked: str | Model,
+    folder: Path,
+    settings: Settings,
+    rules: Policy,
+    options: SessionOptions,
+    program: ProgramSession[Any],
 ) -> OpenParts:
-    variables, given = dict(options.get("environ", {})), options.get("model_settings", ModelSection())
-    key, base = options.get("api_key"), options.get("api_base", "") or given.api_base
+    if settings.network.offline:
+        go_offline()
+    variables = dict(options.get("environ", {}))
+    key, base = options.get("api_key"), options.get("api_base", "") or settings.model.api_base
     redactor = Redactor(secrets_in(variables) | secrets_in(os.environ) | {"API key": key or ""})
-    sandbox = options.get("sandbox", "workspace-write")
-    enclosed = sandbox if isinstance(sandbox, SandboxSection) else SandboxSection(mode=sandbox)
-    profile = chosen_profile(enclosed, folder, hidden=paths.own_dirs())
+    profile = chosen_profile(settings.sandbox, folder, hidden=paths.own_dirs())
     store = None if (file := options.get("store")) is None else Store(Path(file))
     log = _make_log(store, _make_trail(options.get("audit"), folder, profile, rules, redactor))
-    models = Models(msgspec.structs.replace(given, api_base=base), environ=variables)
-    kernels = Kernels(_make_launch(folder, profile, redactor, options.get("python", ""), log))
-    limits = options.get("limits", RunLimits())
+    models = Models(msgspec.structs.replace(settings.model, api_base=base), environ=variables)
+    cells = limit_cells(settings.functions)
+    kernels = Kernels(_make_launch(folder, profile, redactor, options.get("python", ""), log, cells))
+    told = InstructionSources(own=_own(options.get("instructions", "")), limits=limits_in_words(settings.functions))
     try:
         model = asked if not isinstance(asked, str) else await models.open(asked, base, key)
         session = Session(
             kernels=kernels,
-            settings=LoopSection(
-                approve=options.get("approval", "ask"),
-                max_steps=limits.max_steps,
-                max_cost=limits.max_cost,
-                max_tokens=limits.max_tokens,
-                answer_tries=limits.answer_tries,
-            ),
+            settings=settings.loop,
             model=model,
-            can_ask="approve" in options,
+            can_ask="approve" in options or "answer_input" in options,
             policy=rules,
             redactor=redactor,
             ready=program.before_request,
             seal=no_seal if log is None else log.seal,
             tools=Toolbox(tool if isinstance(tool, Tool) else tool_of(tool) for tool in options.get("tools", ())),
             look=UnsavedWork(),
-            time_limit=limits.cell_seconds,
-            instructions=InstructionSources(own=_own(options.get("instructions", ""))),
+            time_limit=options.get("limits", RunLimits()).cell_seconds,
+            instructions=told,
         )
     except BaseException:
         await models.close()
@@ -155,7 +187,9 @@ def _make_trail(
     )
 
 
-def _make_launch(folder: Path, profile: Profile, redactor: Redactor, python: str, log: SessionLog | None) -> Launch:
+def _make_launch(
+    folder: Path, profile: Profile, redactor: Redactor, python: str, log: SessionLog | None, cells: tuple[str, ...]
+) -> Launch:
     environment = choose_environment(folder, os.environ, asked=python).environment if python else own_environment()
     return Launch(
         cwd=folder,
@@ -166,6 +200,7 @@ def _make_launch(folder: Path, profile: Profile, redactor: Redactor, python: str
         on_refusal=None if log is None else log.note_refusal,
         small_model=lambda: False,
         learn_secret=redactor.learn,
+        cells_at_start=cells,
     )
 
 
@@ -181,17 +216,21 @@ def _begin(parts: OpenParts, store: Store | None, cwd: str, model: str) -> None:
     session.emit(SessionOpened(session_id=session_id, created=now, cwd=cwd, model=model, approval=approval))
 
 
-def _policy(section: PolicySection, folder: Path) -> Policy:
+def _policy(settings: Settings, folder: Path) -> Policy:
+    check_lists(settings.functions)
+    section = settings.policy
     return Policy(
         mode=requested_mode(section),
         allow_destructive=section.allow_destructive,
+        functions=settings.functions,
         rules=(
+            *admin_rules(),
             *parse_short(section.deny, "deny", "policy.deny"),
             *parse_short(section.ask, "ask", "policy.ask"),
             *parse_short(section.allow, "allow", "policy.allow"),
         ),
         base=Base(cwd=str(folder), home=str(Path.home())),
-        own=tuple(map(str, paths.own_dirs())),
+        own=(*map(str, paths.own_dirs()), str(paths.admin_dir())),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 from oi_tui.app.api.callbacks import AnswerInput, Approve
 from oi_tui.app.api.results import RunLimits
-from oi_tui.app.engine.core.settings import ModelSection, PolicySection, SandboxSection
+from oi_tui.app.engine.core.settings import FunctionsSection, ModelSection, PolicySection, SandboxSection
 from oi_tui.app.engine.core.values import ApprovalMode, SandboxMode
 from oi_tui.app.engine.tools.tool import Tool
 
@@ -36,6 +36,8 @@ class SessionOptions(TypedDict, total=False):
     """Gives running code the lines that it asks for. Without it, such code is interrupted."""
     policy: PolicySection
     """Rules and modes."""
+    functions: FunctionsSection
+    """What code and calls may use, by full names."""
     sandbox: SandboxMode | SandboxSection
     """`workspace-write` (the default), `read-only`, `danger-full-access`, or all of it."""
     cwd: str | Path

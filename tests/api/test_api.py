@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, assert_type
+from typing import Any, TypedDict, assert_type
 
 import msgspec
 import psutil
@@ -16,6 +17,8 @@ from pydantic import BaseModel, field_validator
 from oi_tui.app.api import (
     ApprovalRequest,
     Capabilities,
+    FunctionsSection,
+    ModelSection,
     ProgramSession,
     RunLimits,
     RunStopped,
@@ -32,6 +35,8 @@ from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, TextDelt
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.testing import FakeModel
+from support.openai_server import OpenAIServer
+from support.programs import oi_tui
 
 CODE = "I'll add.\n\n```python\na = 40\nprint(a + 2)\n```\n"
 
@@ -76,7 +81,10 @@ def kernels_alive() -> set[int]:
 def test_J1_a_run_from_sync_code_has_text_messages_usage_and_steps_and_leaves_no_kernel(tmp_path: Path) -> None:
     before = kernels_alive()
     with open_session(
-        model=FakeModel(CODE, "It is 42.", "Still 42."), cwd=tmp_path, sandbox="danger-full-access", approval="auto"
+        model=FakeModel(CODE, "It is 42.", "```python\nprint(a)\n```", "Forty."),
+        cwd=tmp_path,
+        sandbox="danger-full-access",
+        approval="auto",
     ) as session:
         assert_type(session, ProgramSession[str])
         result = session.run_sync("add")
@@ -89,7 +97,9 @@ def test_J1_a_run_from_sync_code_has_text_messages_usage_and_steps_and_leaves_no
         assert decided.verdict == "run"
         assert isinstance(ran, StepRan)
         assert (ran.runs_in, ran.status, ran.output) == ("python", "ok", "42")
-        assert session.run_sync("again").output == "Still 42."
+        (_, _, kept, *_) = session.run_sync("again").steps
+        assert isinstance(kept, StepRan)
+        assert kept.output == "40", "the next prompt has the variables of the code before"
         assert kernels_alive() != before
     assert kernels_alive() == before
     with pytest.raises(RuntimeError, match="closed"):
@@ -323,3 +333,175 @@ def test_J9_no_settings_and_no_keys_of_the_environment_are_read(
         session.run_sync("hi")
     assert stopped.value.reason == "model_error"
     assert "key" in str(stopped.value)
+
+
+def write_for_all(monkeypatch: pytest.MonkeyPatch, folder: Path, **files: str) -> None:
+    """The administrator's files, which are root's."""
+    if os.getuid() != 0:
+        pytest.skip("NOT TESTED: an administrator's settings, which only root can write")
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / f"{name}.toml").write_text(text)
+        (folder / f"{name}.toml").chmod(0o644)
+    for module in ("files.settings_file", "files.paths", "trust.rule_files"):
+        monkeypatch.setattr(f"oi_tui.app.engine.{module}.admin_dir", lambda: folder)
+
+
+@pytest.mark.kernel
+@pytest.mark.sandbox
+async def test_J11_the_administrators_limits_and_rules_hold_for_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = "[sandbox]\nmode = 'read-only'\n[loop]\nmax_steps = 2\n[functions]\ndeny = ['os\\.system']\n"
+    write_for_all(monkeypatch, tmp_path / "etc", config=limits, permissions="deny = ['Python(shutil.rmtree)']\n")
+    beside = tmp_path / "work"
+    beside.mkdir()
+    writes, removes, starts = (
+        f"```python\n{code}\n```"
+        for code in ("open('x', 'w')", "import shutil; shutil.rmtree('gone')", "import os; os.system('true')")
+    )
+    model = FakeModel(writes, writes, removes, starts)
+    given: dict[str, Any] = {"cwd": beside, "approve": lambda request: True, "sandbox": "danger-full-access"}
+    async with open_session(model=model, limits=RunLimits(max_steps=9), **given) as session:
+        with pytest.raises(RunStopped) as stopped:
+            await session.run("write")
+        assert stopped.value.reason == "step_cap", "two steps"
+        ran = [step for step in stopped.value.steps if isinstance(step, StepRan)]
+        assert {step.status for step in ran} == {"error"}
+        with pytest.raises(RunStopped) as denied:
+            await session.run("remove, then start")
+    assert not [step for step in denied.value.steps if isinstance(step, StepRan)]
+    assert [step.verdict for step in denied.value.steps if isinstance(step, StepDecided)] == ["skip", "skip"]
+    assert "os" in str(model.requests[0].messages[0].text)
+    assert list(beside.iterdir()) == []
+
+
+def test_J11_a_session_is_not_opened_on_an_administrators_file_that_is_no_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for files in ({"config": "[sandbox]\nmod = 1\n"}, {"config": "", "permissions": "deny = 3\n"}):
+        write_for_all(monkeypatch, tmp_path / "etc", **files)
+        with pytest.raises(SettingsError, match="etc"):
+            open_session(model=FakeModel("Hello."), cwd=tmp_path)
+
+
+@pytest.mark.kernel
+async def test_J11_functions_are_limited_for_code_and_calls(tmp_path: Path) -> None:
+    model = FakeModel("```python\nimport os\nos.system('touch x')\n```", "```python\nprint(max(1, 2))\n```", "Two.")
+    lists = FunctionsSection(deny=(r"os\.system",))
+    async with open_session(
+        model=model, cwd=tmp_path, sandbox="danger-full-access", functions=lists, approval="auto"
+    ) as session:
+        result = await session.run("go")
+    assert [step.output for step in result.steps if isinstance(step, StepRan)] == ["2"]
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(SettingsError):
+        open_session(model=model, cwd=tmp_path, functions=FunctionsSection(deny=("(",)))
+
+
+REMOVES = "```python\nimport shutil\nshutil.rmtree('gone')\n```"
+
+
+@pytest.mark.kernel
+async def test_J3_no_ends_the_run_and_auto_runs_what_destroys_nothing(tmp_path: Path) -> None:
+    asked: list[ApprovalRequest] = []
+
+    def refuse(request: ApprovalRequest) -> bool:
+        asked.append(request)
+        return False
+
+    model = FakeModel(CODE, REMOVES, "Gone.")
+    async with open_session(
+        model=model, cwd=tmp_path, sandbox="danger-full-access", approval="auto", approve=refuse
+    ) as session:
+        with pytest.raises(RunStopped) as stopped:
+            await session.run("add, then remove")
+    assert (stopped.value.reason, len(model.requests)) == ("refused", 2)
+    (request,) = asked
+    assert "shutil.rmtree" in request.source
+    assert any("delete" in label for label in request.labels)
+    assert request.why
+    assert [step.output for step in stopped.value.steps if isinstance(step, StepRan)] == ["42"]
+
+
+class Row(TypedDict):
+    n: int
+
+
+def test_J4_a_typed_dictionary_is_a_type_of_answers(tmp_path: Path) -> None:
+    with open_session(model=FakeModel('{"n": "7"}'), output_type=Row, cwd=tmp_path) as session:
+        assert session.run_sync("seven").output == {"n": 7}
+
+
+async def test_J6_one_run_at_a_time_and_a_run_is_stopped_from_any_thread(tmp_path: Path) -> None:
+    model = FakeModel([TextDelta(text="Well"), asyncio.Event(), AnswerEnded()], "Hello.")
+    async with open_session(model=model, cwd=tmp_path) as session:
+        running = asyncio.ensure_future(session.run("hi"))
+        await model.wait_for_requests(1)
+        with pytest.raises(RuntimeError, match="one run"):
+            await session.run("and this")
+        await asyncio.to_thread(session.stop)
+        with pytest.raises(RunStopped) as stopped:
+            await running
+        assert stopped.value.reason == "interrupted"
+        assert (await session.run("hi")).output == "Hello."
+
+
+def test_J9_keys_and_addresses_are_found_where_the_program_says(tmp_path: Path, openai_server: OpenAIServer) -> None:
+    environ = {"GROQ_API_KEY": "sk-given-by-the-program", "GROQ_API_BASE": openai_server.url}
+    openai_server.script("Hello.")
+    with open_session(
+        model="groq/scripted",
+        environ=environ,
+        cwd=tmp_path,
+        model_settings=ModelSection(temperature=0.25),
+        instructions="Say {{cwd}} as it is.",
+    ) as session:
+        assert session.run_sync("hi").output == "Hello."
+    (exchange,) = openai_server.exchanges
+    assert exchange.headers["authorization"] == "Bearer sk-given-by-the-program"
+    assert exchange.body["temperature"] == 0.25
+    assert "Say {{cwd}} as it is." in exchange.body["messages"][0]["content"], "what a program says is no template"
+
+
+@pytest.mark.kernel
+async def test_J7_running_code_gets_lines_from_the_program_or_is_interrupted(tmp_path: Path) -> None:
+    code = "```python\nprint(input('How many? '))\n```"
+    asked: list[str] = []
+
+    async def answer(question: str) -> str:
+        asked.append(question)
+        return "seven"
+
+    given: dict[str, Any] = {"cwd": tmp_path, "sandbox": "danger-full-access", "approval": "auto"}
+    async with open_session(model=FakeModel(code, "Seven."), answer_input=answer, **given) as session:
+        ran = [step for step in (await session.run("ask")).steps if isinstance(step, StepRan)]
+    assert (asked, ran[0].status, ran[0].output.splitlines()[-1]) == (["How many? "], "ok", "seven")
+    async with open_session(model=FakeModel(code, "Well."), **given) as session:
+        ran = [step for step in (await session.run("ask")).steps if isinstance(step, StepRan)]
+    assert ran[0].status != "ok"
+
+
+@pytest.mark.kernel
+def test_J8_the_program_lists_and_audits_what_a_session_of_a_program_did(
+    tmp_path: Path, clean_env: dict[str, str]
+) -> None:
+    data = Path(clean_env["XDG_DATA_HOME"]) / "oi-tui"
+    audit = Path(clean_env["XDG_STATE_HOME"]) / "oi-tui" / "audit"
+    data.mkdir(parents=True, mode=0o700)
+    work = tmp_path / "work"
+    work.mkdir()
+    with open_session(
+        model=FakeModel(CODE, "It is 42."),
+        cwd=work,
+        sandbox="danger-full-access",
+        approval="auto",
+        store=data / "sessions.db",
+        audit=audit,
+    ) as session:
+        session.run_sync("add 40 and 2")
+    listed = oi_tui(clean_env, "sessions", "--json", cwd=work)
+    (one,) = json.loads(listed.stdout)
+    assert (one["turns"], one["cwd"]) == (1, str(work)), one
+    told = oi_tui(clean_env, "audit", "show", cwd=work)
+    assert (told.returncode, "characters of output" in told.stdout.decode()) == (0, True), told.stdout + told.stderr

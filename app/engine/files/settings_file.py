@@ -154,6 +154,12 @@ def _admin_layer(path: Path) -> SettingsLayer:
     return SettingsLayer("administrator", str(path), read_toml(text, path), text)
 
 
+def with_admin_limits(settings: Settings) -> Settings:
+    """Settings that no file said, nowhere milder than what the administrator says. SettingsError if that is wrong."""
+    layer = _admin_layer(admin_dir() / SETTINGS)
+    return with_limits(settings, _limits_of(layer, check_settings(layer.values, layer.origin, layer.text)))
+
+
 def _limits_of(layer: SettingsLayer, settings: Settings) -> dict[str, Any]:
     """`settings` are what the layer comes to by itself. The approval it asks for is a mode, too: a session that is open
     can change the one, and not the other."""

@@ -61,6 +61,11 @@ def load_policy(
     )
 
 
+def admin_rules() -> tuple[Rule, ...]:
+    """Those that hold for everybody on this machine."""
+    return read_rules(admin_dir() / RULES, "admin", owner=0)
+
+
 def read_rules(path: Path, origin: Origin, *, owner: int) -> tuple[Rule, ...]:
     """The rules of this file, none if there is no such file.
 
