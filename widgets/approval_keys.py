@@ -52,7 +52,12 @@ LETTERS = frozenset("yeainsvjk? ")
 _ALL = frozenset("yeainsv?")
 _FOCUS = Hint("tab", "screen.switch_focus", "Back to the question", id="focus")
 """The command of this id."""
-_SCOPES: dict[ScopeKind, str] = {"source": "this exact one", "commands": "these commands", "turn": "this turn"}
+_SCOPES: dict[ScopeKind, str] = {
+    "source": "this exact one",
+    "commands": "these commands",
+    "hosts": "this host",
+    "turn": "this turn",
+}
 
 
 def stage_labels(panel: Widget, face: ApprovalView, editor: Sequence[KeyLabel]) -> tuple[KeyLabel, ...]:

@@ -44,6 +44,7 @@ TIME_LIMITS: tuple[float | None, ...] = (None, *_LIMITS)
 _LASTS: dict[ScopeKind, str] = {
     "source": "until its kernel restarts",
     "commands": "in this session",
+    "hosts": "in this session: calls that only read from there",
     "turn": "until this turn ends; dangerous code still asks",
 }
 
@@ -71,9 +72,9 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scopes(self) -> tuple[ScopeKind, ...]:
-        """What "always" may reach; of commands that were edited, nothing is known here."""
+        """What "always" may reach; of commands and hosts that were edited, nothing is known here."""
         same = self.source == self.request.source
-        return ("source", *(scope.kind for scope in self.request.scopes if same or scope.kind != "commands"))
+        return ("source", *(scope.kind for scope in self.request.scopes if same or scope.kind == "turn"))
 
     @property
     def is_offered(self) -> bool:

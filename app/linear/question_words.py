@@ -16,6 +16,7 @@ EDIT, EXPLAIN, REASON = "edit", "explain", "reason"
 _SCOPES: dict[ScopeKind, str] = {
     "source": "this exact code",
     "commands": "commands like these",
+    "hosts": "calls that only read from this host",
     "turn": "until this turn ends",
 }
 

@@ -1,6 +1,8 @@
 """How far an "always" reaches: as far as the rule that the question named, never over what has reason to be asked."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,8 +18,13 @@ from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
 from oi_tui.app.engine.policy.rules import Effect, Rule, short_form
 from oi_tui.app.engine.policy.scopes import command_rules
 from oi_tui.app.engine.policy.shell import read_shell
+from oi_tui.app.engine.policy.taint import Taint
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, ToolOutput
+from oi_tui.app.engine.web.fetch_tool import fetch_facts
 from support.kinds import of
+from support.tool_calls import answer, call, tool
+from support.tool_calls import make as tool_session
 from support.turns import play
 
 HELD = Confinement(sandboxed=True, offline=True)
@@ -224,3 +231,77 @@ async def test_a_kernel_that_is_gone_takes_the_sandbox_and_so_the_grant_with_it(
 
     events = await play(session, session.run("go"), react)
     assert [made.decider for made in of(DecisionMade, events)] == ["person", "person"]
+
+
+# -- hosts ----------------------------------------------------------------------------------------------
+
+
+def fetching(*urls: str, policy: Policy | None = None, writes: bool = False) -> Session:
+    """A session of turns, each of which fetches one of the addresses."""
+    answers: list[Any] = []
+    for url in urls:
+        answers += [answer(*call(json.dumps({"url": url}), name="fetch_url")), "Done."]
+    about = Capabilities(writes=writes, destroys=False, network=True)
+    fetch = tool(fetched, "fetch_url", read=fetch_facts, schema={"type": "object"}, foreign=True, capabilities=about)
+    return tool_session(FakeModel(*answers), fetch, approve="ask", policy=policy)
+
+
+async def fetched(arguments: Arguments, output: ToolOutput) -> str:
+    return f"the page {arguments['url']}"
+
+
+def taking(session: Session, scope: ScopeKind) -> Callable[[AnyEvent], None]:
+    def react(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="always", scope=scope))
+
+    return react
+
+
+async def test_W11_always_for_a_host_is_a_rule_that_reaches_what_reads_from_there() -> None:
+    session = fetching("https://docs.example.org/a", "http://docs.example.org:8080/b", "https://example.org/", "https://x/")
+    first = await play(session, session.run("go"), taking(session, "hosts"))
+    [asked] = of(DecisionRequested, first)
+    assert asked.scopes == (GrantScope(kind="hosts", rules=("Net(docs.example.org)",)),)
+    assert of(DecisionMade, first)[0].reason == "always: Net(docs.example.org), this session"
+    [second] = of(DecisionMade, await play(session, session.run("go"), taking(session, "hosts")))
+    assert (second.decider, second.verdict) == ("grant", "run")
+    assert second.reason == "allowed by the rule Net(docs.example.org) (always, this session)"
+    assert await deciders(session, taking(session, "source"), 2) == ["person always", "person always"]
+
+
+@pytest.mark.parametrize(
+    ("url", "writes", "policy"),
+    [
+        ("https://docs.example.org/a", True, None),
+        ("https://docs.example.org/.ssh/id_rsa", False, None),
+        ("ftp://docs.example.org/", False, None),
+        ("https://*.example.org/", False, None),
+        ("https://docs.example.org/a", False, Policy(rules=(short_form("Net(*.example.org)", "ask"),))),
+        ("https://docs.example.org/a", False, Policy(rules=(short_form("Tool(fetch_url)", "ask"),))),
+    ],
+)
+async def test_W11_always_for_a_host_is_offered_where_its_rule_would_answer_and_nowhere_else(
+    url: str, writes: bool, policy: Policy | None
+) -> None:
+    session = fetching("https://docs.example.org/first", url, policy=policy, writes=writes)
+    await play(session, session.run("go"), taking(session, "hosts"))
+    later = await play(session, session.run("go"), taking(session, "source"))
+    assert [made.decider for made in of(DecisionMade, later)] == ["person"]
+    for asked in of(DecisionRequested, later):
+        assert not [scope for scope in asked.scopes if scope.kind == "hosts"] or policy is not None
+
+
+async def test_W11_a_host_that_is_always_allowed_is_asked_about_when_it_could_carry_a_secret_away() -> None:
+    session = fetching("https://docs.example.org/a", "https://docs.example.org/b")
+    await play(session, session.run("go"), taking(session, "hosts"))
+    session.decisions._taint = Taint(private=True, foreign=True)
+    [made] = of(DecisionMade, await play(session, session.run("go"), taking(session, "source")))
+    assert made.decider == "person"
+
+
+async def test_W11_always_for_a_host_ends_with_the_conversation() -> None:
+    session = fetching("https://docs.example.org/a", "https://docs.example.org/b")
+    await play(session, session.run("go"), taking(session, "hosts"))
+    session.forget()
+    assert await deciders(session, taking(session, "source"), 1) == ["person always"]

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
+from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, ScopeKind
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.rules import Rule
-from oi_tui.app.engine.policy.scopes import command_rules
+from oi_tui.app.engine.policy.scopes import command_rules, host_rules
 
 TURN_RULE = 'Python(*) with sandbox = "verified"'
 """The rule of the scope `turn`, as written in settings."""
@@ -40,7 +40,7 @@ class Grants:
         self._sources: set[tuple[str, str, str, int]] = set()
         """Kind of block, what runs it, digest of the source, generation."""
         self._rules: dict[tuple[bool, bool], tuple[Rule, ...]] = {}
-        """Of commands, by where they were shown to run: in a sandbox or not, on another machine or here."""
+        """Of commands and hosts, by where these were shown to run: in a sandbox or not, on another machine or here."""
         self._turn = False
 
     def forget(self) -> None:
@@ -56,8 +56,9 @@ class Grants:
     def scopes(self, case: GrantCase) -> tuple[GrantScope, ...]:
         """What "always" may reach here beside this exact source, each as the rules that it makes."""
         wider: list[GrantScope] = []
-        if (rules := _command_rules(case)) and not set(rules) <= set(self._rules.get(_place(case), ())):
-            wider.append(GrantScope(kind="commands", rules=tuple(rule.text for rule in rules)))
+        if (rules := _wider_rules(case)) and not set(rules) <= set(self._rules.get(_place(case), ())):
+            kind: ScopeKind = "hosts" if case.request.tool else "commands"
+            wider.append(GrantScope(kind=kind, rules=tuple(rule.text for rule in rules)))
         if _may_grant_turn(case) and not self._turn:
             wider.append(GrantScope(kind="turn", rules=(TURN_RULE,)))
         return tuple(wider)
@@ -73,9 +74,9 @@ class Grants:
         scope = next((scope for scope in self.scopes(case) if scope.kind == kind), None)
         if scope is None:
             raise ValueError(kind)
-        if kind == "commands":
+        if kind != "turn":
             known = self._rules.get(_place(case), ())
-            self._rules[_place(case)] = tuple(dict.fromkeys((*known, *_command_rules(case))))
+            self._rules[_place(case)] = tuple(dict.fromkeys((*known, *_wider_rules(case))))
             return f"always: {' and '.join(scope.rules)}, this session"
         self._turn = True
         return f"always: {TURN_RULE}, this turn"
@@ -88,10 +89,10 @@ class Grants:
         if _source_key(case) in self._sources:
             return ruling._replace(verdict="allow", by="", ground="grant")
         rules = self._rules.get(_place(case))
-        if rules and case.request.language == "shell" and not case.request.tool:
+        if rules and (case.request.language == "shell" or case.request.tool):
             widened = msgspec.structs.replace(policy, rules=(*policy.rules, *rules))
             found = decide(_read(case), widened, mode)
-            if found.verdict == "allow" and found.ground == "rule" and not (ruling.labels or _risky(found)):
+            if found.verdict == "allow" and found.ground == "rule" and not _is_doubtful(case, found):
                 return found._replace(ground="grant")
         if self._turn and _may_grant_turn(case):
             # What the mode `auto` asks about, in a sandbox without network, is still asked about.
@@ -100,6 +101,13 @@ class Grants:
             if found.verdict == "allow":
                 return found._replace(by=f"{TURN_RULE} (always, this turn)", ground="grant")
         return ruling
+
+
+def _wider_rules(case: GrantCase) -> tuple[Rule, ...]:
+    """Those that an "always" beyond this exact source makes: of the commands of code, of the hosts of a call."""
+    if isinstance(case.block, CallBlock):
+        return host_rules(case.ruling.reading) if case.ruling.reading is not None else ()
+    return _command_rules(case)
 
 
 def _command_rules(case: GrantCase) -> tuple[Rule, ...]:
@@ -130,8 +138,11 @@ def _read(case: GrantCase) -> PolicyRequest:
     return case.request._replace(reading=case.ruling.reading)
 
 
-def _risky(found: PolicyDecision) -> bool:
-    return found.reading is None or bool(found.reading.risks or found.reading.unread)
+def _is_doubtful(case: GrantCase, found: PolicyDecision) -> bool:
+    """Whether it does more than its rules speak of."""
+    if case.request.tool:
+        return not _wider_rules(case)
+    return bool(case.ruling.labels) or found.reading is None or bool(found.reading.risks or found.reading.unread)
 
 
 def _source_key(case: GrantCase) -> tuple[str, str, str, int]:

@@ -1,4 +1,5 @@
-"""Which rules an "always" may make of a source: for the shell, prefixes of commands that are known to be harmless.
+"""Which rules an "always" may make of a source: for the shell, prefixes of commands that are known to be harmless; for
+calls that only read, the hosts that they ask.
 
 A rule is offered only if it covers the source by itself. None is made of a program that takes another program or code
 as an argument, and none of a Python import: nobody can know what such a rule would allow.
@@ -6,7 +7,7 @@ as an argument, and none of a Python import: nobody can know what such a rule wo
 
 from oi_tui.app.engine.policy.harmless import LONGEST_NAME, is_harmless, known_name
 from oi_tui.app.engine.policy.reading import SourceFacts
-from oi_tui.app.engine.policy.rules import Rule, covers, short_form
+from oi_tui.app.engine.policy.rules import Rule, WrongRule, covers, covers_hosts, short_form
 
 MADE_BY = "always, this session"
 """The place of such a rule."""
@@ -29,3 +30,15 @@ def command_rules(reading: SourceFacts) -> tuple[Rule, ...]:
             return ()
         rules[rule.text] = rule
     return tuple(rules.values())
+
+
+def host_rules(reading: SourceFacts) -> tuple[Rule, ...]:
+    """The rules that would allow this call, `Net(example.org)`; () if no rule may be made of it. A name with a star
+    would be a rule for others as well."""
+    if any(risk.grave for risk in reading.risks) or any("*" in host for host in reading.hosts):
+        return ()
+    try:
+        rules = tuple(short_form(f"Net({host})", "allow")._replace(place=MADE_BY) for host in sorted(reading.hosts))
+    except WrongRule:
+        return ()
+    return rules if covers_hosts(rules, reading) else ()
