@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded, SessionOpened
 from oi_tui.app.engine.core.protocol import REPLAYED, Batch, Reply
+from oi_tui.app.engine.core.tool_verbs import CallTool
 from oi_tui.app.engine.core.verbs import AnyVerb, Open, Run, Submit
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
@@ -27,7 +28,7 @@ class PastClient:
             case Open():
                 self._replay()
                 self._tell()
-            case Submit() | Run():
+            case Submit() | Run() | CallTool():
                 self._tell()
             case _:
                 pass

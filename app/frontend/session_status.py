@@ -54,7 +54,7 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
             return THINKING
         case ThoughtStarted():
             return THINKING
-        case ProseStarted() | CodeStarted(author="assistant") | CallStarted():
+        case ProseStarted() | CodeStarted(author="assistant") | CallStarted(author="assistant"):
             return "writing"
         case RetryScheduled(attempt=attempt, attempts=attempts) if attempt:
             return f"{event.why}, retry {attempt} of {attempts}"

@@ -10,8 +10,9 @@ from pathlib import Path
 from textual.binding import Binding
 from textual.widget import Widget
 
-from oi_tui.app.engine.core.blocks import Action, Block, CodeBlock, SummaryBlock
+from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, SummaryBlock
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.tool_verbs import CallTool
 from oi_tui.app.engine.core.verbs import Rebuild, Run, SaveRemote
 from oi_tui.app.engine.text.browser_page import needs_scripts, page_of
 from oi_tui.app.engine.text.markdown import as_markdown
@@ -299,9 +300,12 @@ class BlockActions:
     # -- code --------------------------------------------------------------------------------------------------
 
     def _run_again(self, block: Block) -> None:
-        """Show it first: one letter, typed for the prompt, must run nothing."""
+        """Show it first: one letter, typed for the prompt, must run nothing. A call is shown in a question."""
+        if isinstance(block, CallBlock) and block.state not in ("streaming", "cut"):
+            self._bridge.send(CallTool(tool=block.tool, source=block.source))
+            return
         if not isinstance(block, CodeBlock) or not block.source.strip():
-            self._tell("There is no code in this block. R asks its prompt again, E changes it.")
+            self._tell("There is no code or call in this block. R asks its prompt again, E changes it.")
             return
         assert self.palette is not None
         screen = RunAgainScreen(block.source, block.language, self.palette)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from oi_tui.app.engine.core.events import NoticeAdded
 from oi_tui.app.engine.core.protocol import Batch, Reply
+from oi_tui.app.engine.core.tool_verbs import CallTool
 from oi_tui.app.engine.core.verbs import AnyVerb, Open, Run, Submit
 from oi_tui.app.engine.log.recording.form import Recording
 
@@ -30,7 +31,7 @@ class ReplayClient:
         match verb:
             case Open():
                 self._opened.set()
-            case Submit() | Run():
+            case Submit() | Run() | CallTool():
                 self._asides.put_nowait(self._notice("This is a recording: no model is asked, no code runs."))
             case _:
                 pass

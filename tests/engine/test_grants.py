@@ -259,7 +259,9 @@ def taking(session: Session, scope: ScopeKind) -> Callable[[AnyEvent], None]:
 
 
 async def test_W11_always_for_a_host_is_a_rule_that_reaches_what_reads_from_there() -> None:
-    session = fetching("https://docs.example.org/a", "http://docs.example.org:8080/b", "https://example.org/", "https://x/")
+    session = fetching(
+        "https://docs.example.org/a", "http://docs.example.org:8080/b", "https://example.org/", "https://x/"
+    )
     first = await play(session, session.run("go"), taking(session, "hosts"))
     [asked] = of(DecisionRequested, first)
     assert asked.scopes == (GrantScope(kind="hosts", rules=("Net(docs.example.org)",)),)

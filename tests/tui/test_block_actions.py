@@ -11,6 +11,8 @@ import pytest
 from textual.widgets import Input
 
 from oi_tui.app.engine.core.events import (
+    CallFinished,
+    CallStarted,
     CodeFinished,
     CodeStarted,
     ConversationCleared,
@@ -24,6 +26,7 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.outputs import Output, RichOutput, StreamOutput, WholeOutput
+from oi_tui.app.engine.core.tool_verbs import CallTool
 from oi_tui.app.engine.core.verbs import Run, SaveRemote
 from oi_tui.app.screens.browser_ask import BrowserAskScreen
 from oi_tui.app.screens.choose import ChooseScreen
@@ -157,6 +160,33 @@ async def test_code_runs_again_only_after_it_was_shown(play: Play) -> None:
 
 
 HIDING = "if user != 'admin\u202e': # \u26a0\ufe0f\n    caf\u00e9 = 'e\u0301'\n"
+
+
+async def test_G14_r_on_a_call_makes_it_again_through_the_question(play: Play) -> None:
+    async with play() as stage:
+        stage.engine.say(
+            TurnStarted(block_id="u1", text="shout"),
+            CallStarted(block_id="t1", tool="shout"),
+            CallFinished(block_id="t1", tool="shout", source='{"text": "hi"}'),
+            DecisionMade(block_id="t1", verdict="run", decider="mode", source='{"text": "hi"}'),
+            ExecutionStarted(block_id="t1", generation=1),
+            ExecutionFinished(block_id="t1", status="ok", duration=0.2),
+            TurnEnded(reason="done"),
+        )
+        await stage.settle()
+        timeline = stage.app.chat.query_one(Timeline)
+        timeline.focus()
+        await stage.until(lambda: timeline.cursor == 1)
+        await stage.pilot.press("r")
+        assert await stage.engine.heard(1) == [CallTool(tool="shout", source='{"text": "hi"}')]
+        stage.engine.say(
+            CallStarted(block_id="t2", tool="shout", author="user"),
+            CallFinished(block_id="t2", tool="shout", source='{"text": "hi"}'),
+            ExecutionStarted(block_id="t2", generation=1),
+            ExecutionFinished(block_id="t2", status="ok", duration=0.2),
+        )
+        await stage.settle()
+        assert "called by you" in stage.seen
 
 
 async def test_U1_code_that_runs_again_unchanged_is_the_same_byte_for_byte(play: Play) -> None:

@@ -197,7 +197,7 @@ class Code:
         block = self._block
         words: list[tuple[str, Style]] = []
         if block.author == "user":
-            words.append(("typed by you", ink.dim))
+            words.append(("called by you" if isinstance(block, CallBlock) else "typed by you", ink.dim))
         if block.caller:
             words.append(("asked for by running code", ink.dim))
         if block.is_edited:

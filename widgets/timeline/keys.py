@@ -40,7 +40,10 @@ TIMELINE_KEYS: list[BindingType] = [
     Binding("b", "ask('browser')", "Open HTML in the browser; asks before", id="timeline.browser"),
     Binding("s", "ask('save')", "Save to a file", id="timeline.save"),
     Binding(
-        "r,e", "ask('rerun')", "Run the code again, as it is or changed; it is shown first", id="timeline.run_again"
+        "r,e",
+        "ask('rerun')",
+        "Run the code or call again, as it is or changed; shown first",
+        id="timeline.run_again",
     ),
     Binding(
         "d",

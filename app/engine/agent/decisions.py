@@ -194,10 +194,18 @@ class Decisions:
         return ""
 
     async def settle(
-        self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit, *, asked_by: str = ""
+        self,
+        block: ActionBlock,
+        ruling: PolicyDecision,
+        guard: RepeatGuard,
+        emit: Emit,
+        *,
+        asked_by: str = "",
+        wish: str = "",
     ) -> PolicyDecision | None:
         """The policy's decision about the action that runs now, None if none runs; `ruling` is the result of `rule`,
-        `asked_by` as in `DecisionRequested`. TurnStopped if that ends the turn.
+        `asked_by` as in `DecisionRequested`, `wish` why the person is asked though nothing else asks. TurnStopped if
+        that ends the turn.
 
         Emits `DecisionMade`, and before it `DecisionRequested` if the user must decide.
 
@@ -205,21 +213,21 @@ class Decisions:
         rules, the mode, the repeat guard and an earlier "always" wins; "always" answers for the mode, not for a rule
         that asks.
         """
-        settled = await self._settle(block, ruling, guard, emit, asked_by)
+        settled = await self._settle(block, ruling, guard, emit, asked_by, wish)
         emit(settled.made)
         if settled.stop is not None:
             raise settled.stop
         return settled.ruling
 
     async def _settle(
-        self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit, asked_by: str
+        self, block: ActionBlock, ruling: PolicyDecision, guard: RepeatGuard, emit: Emit, asked_by: str, wish: str
     ) -> Settled:
         objection, generation = guard.objection(block), self._runners.next_generation(block)
         if self.mode == "never":
             return refuse_all(block)
         if ruling.verdict == "deny":
             return deny(block, ruling, self.mode)
-        if not objection and ruling.verdict == "allow":
+        if not (objection or wish) and ruling.verdict == "allow":
             decider: Decider = ruling.ground if ruling.ground in ("rule", "grant") else "mode"
             reason = f"allowed by {ruling.by}" if ruling.by and decider != "mode" else ""
             return Settled(decision_event(block, "run", decider, reason=reason), ruling=ruling)
@@ -230,8 +238,8 @@ class Decisions:
             return self._apply_decision(block, Decide(request_id="", verdict="stop"), guard, generation, ruling)
         if facts.refusal:
             return Settled(decision_event(block, "skip", "rule", reason=facts.refusal))
-        of_the_mode = self.mode == "ask" and ruling.ground == "mode"
-        why = objection or ("" if of_the_mode else f"asked because of {ruling.by}")
+        of_the_mode = ruling.verdict == "allow" or (self.mode == "ask" and ruling.ground == "mode")
+        why = objection or (wish if of_the_mode else f"asked because of {ruling.by}")
         while True:
             scopes = self._grants.scopes(self._case(block, ruling))
             offer = self._offer(block, ruling)

@@ -30,8 +30,10 @@ from oi_tui.app.engine.agent.syntax_check import SyntaxCheck
 from oi_tui.app.engine.agent.written_look import FindWritten
 from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.errors import KernelError, OiTuiError
 from oi_tui.app.engine.core.events import (
+    CallFinished,
+    CallStarted,
     CodeFinished,
     CodeStarted,
     ConversationCleared,
@@ -261,6 +263,27 @@ class Session:
         self.emit(CodeFinished(block_id=block_id, language=language, source=source))
         await self._runs.execute(block_id, runner=runner)
         return self._runs.action(block_id)
+
+    async def call_tool(self, tool: str, source: str) -> None:
+        """The person's own call: no turn, but a question whatever the mode. KernelError where there is no such tool, or
+        it is the model's alone."""
+        if self._runners.tools.get(tool).tool.unasked:
+            raise KernelError(f"Only the model calls the tool {tool}.")
+        self._begin()
+        block_id = new_id()
+        self.emit(CallStarted(block_id=block_id, tool=tool, author="user"))
+        self.emit(CallFinished(block_id=block_id, tool=tool, source=source))
+        block = self._runs.action(block_id)
+        try:
+            ruling = await self.decisions.settle(
+                block, await self.decisions.rule(block), self._guard, self.emit, wish="you want to call it again"
+            )
+        except TurnStopped:
+            return
+        if ruling is not None:
+            await self._runs.execute(block_id, ruling)
+            ended = self._runs.action(block_id)
+            await self.decisions.note_end(ended, ruling, whole=ended.state == "ok")
 
     async def rebuild(self, block_ids: Sequence[str], *, here: bool = False) -> None:
         """Run these blocks of the transcript once more, in its order, up to the first that does not go as it did; or

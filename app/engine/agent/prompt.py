@@ -120,7 +120,7 @@ class Teller:
         """The messages for a prompt, for the user's own code, or for a whole answer with the results of its code."""
         self._numbers = {block.id: number for number, block in enumerate(group, self._number)}
         match group:
-            case [UserBlock(mark="left out")] | [CodeBlock(author="user", mark="left out")]:
+            case [UserBlock(mark="left out")] | [Action(author="user", mark="left out")]:
                 yield ChatMessage(role="user", text=LEFT_OUT)
             case [UserBlock() as block]:
                 given = tuple(file.picture for file in map(attached_file, block.files) if file.picture)
@@ -135,8 +135,8 @@ class Teller:
                 return
             case [CodeBlock() | CallBlock() as block] if block.caller:
                 return  # whoever called it prints of it what is to be read
-            case [CodeBlock(author="user") as block]:
-                text = f"I ran this {block.language} code:\n{self._fence(block, block.source)}"
+            case [CodeBlock(author="user") | CallBlock(author="user") as block]:
+                text = f"{_done_by_person(block)}:\n{self._fence(block, block.source)}"
                 text += f"\nOutput ({UNTRUSTED}):\n{self._report(block)}"
                 yield ChatMessage(role="user", text=text, images=pictures(block) if self._images else ())
             case _:
@@ -279,6 +279,12 @@ def _with_each_text(value: object, clean: Callable[[str], str]) -> object:
             return [_with_each_text(item, clean) for item in value]
         case _:
             return value
+
+
+def _done_by_person(block: ActionBlock) -> str:
+    if isinstance(block, CodeBlock):
+        return f"I ran this {block.language} code"
+    return f"I {'wanted to call' if block.state == 'refused' else 'called'} the {block.runs_in}"
 
 
 def _output_of(action: ActionBlock, *, alone: bool) -> str:

@@ -84,7 +84,8 @@ class Action(Value, frozen=True, kw_only=True):
     step: int = 0
     """Which answer of the model it belongs to, counted through the session; 0 for what the person typed."""
     author: Literal["assistant", "user"] = "assistant"
-    """`user`: typed by the person (`!ls`, `%python`), run without being proposed."""
+    """`user`: code that the person typed (`!ls`, `%python`), which runs without being proposed; or a call that the
+    person makes again."""
     call_id: str | None = None
     """Id of the native tool call it came in, None for fenced code."""
     sealed: SealedThoughts | None = None

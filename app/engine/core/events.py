@@ -205,10 +205,11 @@ class CodeFinished(Event, frozen=True, kw_only=True, tag=True):
 
 
 class CallStarted(Event, frozen=True, kw_only=True, tag=True):
-    """The model began to write a call of a tool that is here."""
+    """The model began to write a call of a tool that is here (or the person makes one again)."""
 
     block_id: str
     tool: str
+    author: Literal["assistant", "user"] = "assistant"
     call_id: str | None = None
     caller: str = ""
     """As in `CodeStarted`."""

@@ -12,7 +12,11 @@ LookPurpose = Literal["diff", "undo", "redo"]
 """To see what was changed, or what undo or redo would do."""
 
 
-class FindTools(SessionVerb, frozen=True, kw_only=True, tag=True):
+class ToolDeskVerb(SessionVerb, frozen=True, kw_only=True):
+    """Base of those that are followed at once: lists of tools and servers, changes of files, the plan."""
+
+
+class FindTools(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
     """Which tools the model may call; answered with `ToolsFound`."""
 
 
@@ -20,14 +24,14 @@ ServerChange = Literal["agree", "restart", "disable", "enable", "look"]
 """To agree to what was shown, to start anew, to end until it is enabled, and to read the files again."""
 
 
-class FindServers(SessionVerb, frozen=True, kw_only=True, tag=True):
+class FindServers(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
     """Which MCP servers there are, now and whenever one changes; answered with `ServersFound`."""
 
     on: bool = True
     """False: nobody looks any more."""
 
 
-class ChangeServer(SessionVerb, frozen=True, kw_only=True, tag=True):
+class ChangeServer(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
     """Does something with an MCP server, for all sessions of the engine; answered with `ServersFound`."""
 
     name: str = ""
@@ -36,7 +40,7 @@ class ChangeServer(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Of what was shown when the person agreed."""
 
 
-class FileVerb(SessionVerb, frozen=True, kw_only=True):
+class FileVerb(ToolDeskVerb, frozen=True, kw_only=True):
     """Base of those about changes of files."""
 
     scope: UndoScope = "turn"
@@ -60,7 +64,7 @@ class UndoChanges(FileVerb, frozen=True, kw_only=True, tag=True):
     """Also files that were changed since by somebody else."""
 
 
-class PlanVerb(SessionVerb, frozen=True, kw_only=True):
+class PlanVerb(ToolDeskVerb, frozen=True, kw_only=True):
     """Base of those about the plan."""
 
 
@@ -77,7 +81,16 @@ class SetPlanMode(PlanVerb, frozen=True, kw_only=True, tag=True):
     on: bool
 
 
-class SwitchTool(SessionVerb, frozen=True, kw_only=True, tag=True):
+class CallTool(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """The person's own call of a tool: asked about whatever the mode, decided about and on record like one of the
+    model, which reads of it with the next prompt. It waits for what was asked for before."""
+
+    tool: str
+    source: str
+    """The arguments, a JSON object."""
+
+
+class SwitchTool(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
     """Whether the model may call a tool in this session, as long as it is open; answered with `ToolsFound`."""
 
     name: str

@@ -88,8 +88,8 @@ PermissionMode = Literal["plan", "dontAsk", "default", "acceptEdits", "auto", "u
 """The same question on a finer scale (see `core/modes.py`), the strictest first."""
 
 ScopeKind = Literal["source", "commands", "hosts", "turn"]
-"""How far an "always" reaches: this exact source until its kernel is restarted; commands that begin like these, or calls
-that only read from these hosts, in this session; or Python code in the verified sandbox, until the turn ends."""
+"""How far an "always" reaches: this exact source until its kernel is restarted; commands that begin like these, or
+calls that only read from these hosts, in this session; or Python code in the verified sandbox, until the turn ends."""
 
 
 class GrantScope(Value, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from oi_tui.app.engine.core.library_verbs import (
     PreviewSession,
 )
 from oi_tui.app.engine.core.outcomes import Verdict
-from oi_tui.app.engine.core.tool_verbs import ToolVerb
+from oi_tui.app.engine.core.tool_verbs import CallTool, ToolVerb
 from oi_tui.app.engine.core.values import ApprovalMode, Language, ScopeKind, SessionVerb, Verb
 from oi_tui.app.engine.core.widget_controls import OperateWidget
 
@@ -288,7 +288,20 @@ class Close(Verb, frozen=True, kw_only=True, tag=True):
     """Save all sessions, end kernels and model server, and end."""
 
 
-Job = Submit | Run | Retry | Clear | Compact | Restart | Rebuild | UseKernel | InstallKernel | Settle | OperateWidget
+Job = (
+    Submit
+    | Run
+    | CallTool
+    | Retry
+    | Clear
+    | Compact
+    | Restart
+    | Rebuild
+    | UseKernel
+    | InstallKernel
+    | Settle
+    | OperateWidget
+)
 """What a session does one after the other."""
 
 WorkVerb = (

@@ -10,6 +10,7 @@ from oi_tui.app.engine.core.errors import KernelError, OiTuiError, SettingsError
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.protocol import KernelsFound, Reply
 from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.verbs import InstallKernel, Restart, UseKernel
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource, RejoinableKernel, kernel_change
 
 FRESH = "This session was resumed. Its kernels are fresh: variables of earlier runs are gone. /rebuild runs code again."
@@ -48,6 +49,16 @@ class KernelSwitch:
     def tasks(self) -> list[asyncio.Task[None]]:
         """Running tasks, for whoever closes the session."""
         return [*self._finding.values(), *self._saving]
+
+    async def follow(self, job: Restart | UseKernel | InstallKernel) -> None:
+        """Do what the person wants of the kernels."""
+        match job:
+            case Restart():
+                await self.restart_and_tell(job.language)
+            case UseKernel():
+                await self.use(job.name, agreed=job.agreed)
+            case InstallKernel():
+                await self.install(job.name, job.command)
 
     def tell_states(self, *, moved: bool = False) -> None:
         """Report the state of the kernels that were started, and of Python if the user should know before it starts: it

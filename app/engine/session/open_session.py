@@ -20,7 +20,7 @@ from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.kernel_looks import LookVerb
 from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
-from oi_tui.app.engine.core.tool_verbs import ChangeServer, FileVerb, FindServers, FindTools, PlanVerb, SwitchTool
+from oi_tui.app.engine.core.tool_verbs import CallTool, ToolDeskVerb
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     Answer,
@@ -233,7 +233,7 @@ class OpenSession:
                 self.chooser.retry_now()
             case Submit() | Run() | Retry() | Clear() | Compact() | Restart() | Rebuild():
                 self.add(verb)
-            case UseKernel() | InstallKernel() | Settle() | OperateWidget():
+            case UseKernel() | InstallKernel() | Settle() | OperateWidget() | CallTool():
                 self.add(verb)
             case Decide():
                 session.decide(verb)
@@ -277,7 +277,7 @@ class OpenSession:
                 self._jobs.withdraw(verb.text)
             case ContextVerb():
                 session.dialogue.window.follow(verb, self._outbox.put)
-            case FindTools() | SwitchTool() | FindServers() | ChangeServer() | FileVerb() | PlanVerb():
+            case ToolDeskVerb():
                 await self.tools.follow(verb)
             case SaveRemote():
                 self.kernel_switch.save(verb.path, verb.data)
@@ -336,16 +336,14 @@ class OpenSession:
                 case Run():
                     entitle(self.session, self._store, job.source)
                     await session.run_code(self.kernel_switch.language(job.language), job.source)
+                case CallTool():
+                    await session.call_tool(job.tool, job.source)
                 case OperateWidget():
                     await session.run_code(*self.inspector.widgets.operation(job))
-                case Restart():
-                    await self.kernel_switch.restart_and_tell(job.language)
                 case Compact():
                     await session.dialogue.compact(job.focus)
-                case UseKernel():
-                    await self.kernel_switch.use(job.name, agreed=job.agreed)
-                case InstallKernel():
-                    await self.kernel_switch.install(job.name, job.command)
+                case Restart() | UseKernel() | InstallKernel():
+                    await self.kernel_switch.follow(job)
                 case Rebuild(here=True):
                     await session.rebuild(job.block_ids, here=True)
                 case Rebuild():

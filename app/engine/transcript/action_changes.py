@@ -44,9 +44,15 @@ def begin_code(event: CodeStarted, step: int) -> CodeBlock:
 
 
 def begin_call(event: CallStarted, step: int) -> CallBlock:
-    """The block of a call that begins in this step of the model's, or that running code makes."""
-    step = 0 if event.caller else step
-    return CallBlock(id=event.block_id, tool=event.tool, step=step, call_id=event.call_id, caller=event.caller)
+    """The block of a call that begins in this step of the model's, or that running code or the person makes."""
+    return CallBlock(
+        id=event.block_id,
+        tool=event.tool,
+        step=step if event.author == "assistant" and not event.caller else 0,
+        author=event.author,
+        call_id=event.call_id,
+        caller=event.caller,
+    )
 
 
 def begin_run(action: ActionBlock, event: ExecutionStarted) -> ActionBlock:

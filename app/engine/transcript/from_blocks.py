@@ -173,7 +173,13 @@ def _action(block: ActionBlock) -> Iterator[AnyEvent]:
             yield CodeGrew(block_id=block.id, text=written)
             yield CodeFinished(block_id=block.id, language=block.language, source=written, complete=not broken_off)
         case CallBlock():
-            yield CallStarted(block_id=block.id, tool=block.tool, call_id=block.call_id, caller=block.caller)
+            yield CallStarted(
+                block_id=block.id,
+                tool=block.tool,
+                author=block.author,
+                call_id=block.call_id,
+                caller=block.caller,
+            )
             yield CallGrew(block_id=block.id, text=written)
             yield CallFinished(block_id=block.id, tool=block.tool, source=written, complete=not broken_off)
     if block.sealed is not None:
@@ -184,7 +190,7 @@ def _action(block: ActionBlock) -> Iterator[AnyEvent]:
         yield DecisionMade(
             block_id=block.id, verdict="edit", decider="person", source=block.source, reason=block.allowance
         )
-    elif block.allowance or (block.author == "assistant" and has_run(block)):
+    elif block.allowance or ((block.author == "assistant" or isinstance(block, CallBlock)) and has_run(block)):
         decider: Decider = "rule" if block.allowance else "mode"
         yield DecisionMade(
             block_id=block.id, verdict="run", decider=decider, source=block.source, reason=block.allowance

@@ -35,7 +35,7 @@ def settle_block(block: Block, cause: Cause, approved: Container[str]) -> Block:
         case ProseBlock(state="streaming") | ThoughtBlock(state="streaming") | Action(state="streaming"):
             return msgspec.structs.replace(block, state="cut")
         case Action(state="proposed" | "waiting"):
-            may_run = block.author == "user" or block.id in approved
+            may_run = (isinstance(block, CodeBlock) and block.author == "user") or block.id in approved
             ending = Ending(stage="unstarted" if may_run else "undecided", cause=cause)
             return msgspec.structs.replace(block, state="refused", ending=ending)
         case CodeBlock(state="running"):

@@ -4,7 +4,7 @@ The messages come from a file, so all of them are checked; an error names the nu
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import (
@@ -167,19 +167,17 @@ class _Conversation:
             yield DecisionMade(block_id=self._code, verdict="edit", decider="person", source=source)
             return
         self._code = self._id()
-        if role == "assistant" and "tool" in message:
-            tool = self._text(message, "tool")
+        author: Literal["assistant", "user"] = "assistant" if role == "assistant" else "user"
+        if author == "assistant":
             yield from self._begin_step()
-            yield CallStarted(block_id=self._code, tool=tool)
+        if "tool" in message:
+            tool = self._text(message, "tool")
+            yield CallStarted(block_id=self._code, tool=tool, author=author)
             yield CallGrew(block_id=self._code, text=source)
             yield CallFinished(block_id=self._code, tool=tool, source=source)
             self._source, self._proposed = source, True
             return
-        if role == "assistant":
-            yield from self._begin_step()
-            yield CodeStarted(block_id=self._code, language=language)
-        else:
-            yield CodeStarted(block_id=self._code, language=language, author="user")
+        yield CodeStarted(block_id=self._code, language=language, author=author)
         yield CodeGrew(block_id=self._code, text=source)
         yield CodeFinished(block_id=self._code, language=language, source=source)
         self._source, self._proposed = source, role == "assistant"

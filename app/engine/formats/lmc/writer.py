@@ -90,7 +90,7 @@ class LmcWriter:
             case CodeFinished():
                 return self._finish_action(event.block_id, {"format": event.language}, event.source)
             case CallStarted():
-                run = {"role": "assistant", "type": "code", **_tool_keys(event.tool), "block": event.block_id}
+                run = {"role": event.author, "type": "code", **_tool_keys(event.tool), "block": event.block_id}
                 return self._open(run)
             case CallFinished():
                 return self._finish_action(event.block_id, _tool_keys(event.tool), event.source)

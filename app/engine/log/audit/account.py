@@ -63,7 +63,7 @@ def in_words(record: AnyRecord) -> str:
             does = "repeats" if record.again else "runs"
             return _join(
                 f"{_name(record) or f'{record.language} {record.generation}'} {does} {record.sha256[:SHORT]}",
-                "typed by the person" if record.author == "user" else "",
+                f"{'called' if record.tool else 'typed'} by the person" if record.author == "user" else "",
                 "called by code that runs" if record.caller else "",
                 _sandbox(record.sandbox, record.network, record.proof),
             )
