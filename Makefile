@@ -139,15 +139,21 @@ $(VENV)/.dev: pyproject.toml $(BROKEN) | machine
 	@touch $@ $(VENV)/.run
 
 # Where something cannot be had, the tests that need it say so, and next time it is tried again.
-$(VENV)/.servers: tests/servers/requirements.txt tests/servers/gateway.txt | $(VENV)/.dev
+$(VENV)/.servers: tests/servers/requirements.txt tests/servers/gateway.txt tests/servers/mcp1.txt tests/servers/mcp2.txt \
+		tests/servers/package.json | $(VENV)/.dev
 	@PYTHON="$(PYTHON)" sh .ci/machine.sh servers
 	@echo "Setting up $(VENV)/servers (half a minute, once) ..."
 	@$(BIN)/python -m venv --clear --without-pip "$(VENV)/servers" && \
 		$(INSTALL) --into $(VENV)/servers/bin/python -r tests/servers/requirements.txt && \
 		$(BIN)/python -m venv --clear --without-pip "$(VENV)/gateway" && \
 		$(INSTALL) --into $(VENV)/gateway/bin/python -r tests/servers/gateway.txt && \
-		{ npm install --no-fund --no-audit --loglevel=error --prefix $(VENV)/servers/node configurable-http-proxy@5 >/dev/null || \
-			echo "JupyterHub's proxy could not be installed (npm): tests that need a hub are skipped." >&2; } && touch $@ || \
+		for place in mcp1 mcp2; do \
+			$(BIN)/python -m venv --clear --without-pip "$(VENV)/$$place" && \
+			$(INSTALL) --into $(VENV)/$$place/bin/python -r tests/servers/$$place.txt || exit 1; \
+		done && \
+		mkdir -p $(VENV)/servers/node && cp tests/servers/package.json $(VENV)/servers/node && \
+		{ npm install --no-fund --no-audit --loglevel=error --prefix $(VENV)/servers/node >/dev/null || \
+			echo "JupyterHub's proxy and MCP servers could not be installed (npm): tests that need them are skipped." >&2; } && touch $@ || \
 		echo "The foreign servers could not be installed: tests that need them are skipped." >&2
 
 clean:

@@ -12,6 +12,7 @@ import click
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.files.credentials import credential_store
 from oi_tui.app.engine.mcp.agreements import known_agreements
+from oi_tui.app.engine.mcp.downloads import delete_download
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry, check_entry, check_name, write_entry
 from oi_tui.app.engine.mcp.offers import safe_line
 from oi_tui.app.engine.mcp.server import McpServer
@@ -24,7 +25,7 @@ from oi_tui.app.engine.trust.folder_decisions import known_folders
 from oi_tui.app.terminal.echo import echo
 
 PATIENCE = 300.0
-"""Seconds that a person has to log in."""
+"""Seconds that a person has to log in, and that a server has to start, which may be downloaded first."""
 
 
 @click.group(invoke_without_command=True)
@@ -104,10 +105,15 @@ def add_server(
 @mcp.command("remove")
 @click.argument("name")
 def remove_server(name: str) -> None:
-    """Remove the server NAME from your own file, and what was agreed to about it."""
+    """Remove the server NAME from your own file, with what was agreed to about it and what was downloaded for it."""
+    downloads = [(one.name, one.entry.download) for one in _all()]
     if not write_entry(own_servers_file(), name, None):
         raise SettingsError(f"{safe_text(str(own_servers_file()))} names no server {safe_text(name)}.")
     known_agreements().forget(NamedServer(name=name, entry=ServerEntry()))
+    needed = {one.folder for of, one in downloads if one is not None and of != name}
+    for of, one in downloads:
+        if of == name and one is not None and one.folder not in needed:
+            delete_download(one)
     echo(safe_text(f"{name} is removed."))
 
 
@@ -204,10 +210,17 @@ async def _try(named: NamedServer, *, yes: bool, agree: bool, tools: bool) -> bo
     servers = McpServers(
         lambda: (named,), agreements, folder=Path.cwd(), environ=os.environ, pauses=(), find_auth=_login_of
     )
-    servers.join(Member(Toolbox(), _print_notice))
+    notices: list[tuple[str, str, str, str]] = []
+    servers.join(Member(Toolbox(), lambda *notice: notices.append(notice)))
+    if (download := named.entry.download) is not None and not download.is_here:
+        echo(f"Downloading {', '.join(download.packages)} from {download.source} ...", err=True)
     try:
-        await servers.settle()
-        if (server := servers.all.get(named.name)) is None:
+        await servers.settle(PATIENCE)
+        server = servers.all.get(named.name)
+        for level, title, hint, details in notices:
+            if server is None or server.state == "ready":  # else it is all said below
+                _print_notice(level, title, hint, details)
+        if server is None:
             return False
         _print_server(server, tools=tools)
         if agree and server.state == "changed":
@@ -237,14 +250,19 @@ def _print_server(server: McpServer, *, tools: bool) -> None:
         echo(safe_text(f"  {offer.name}" + (f": {offer.description}" if tools else "")))
     if server.changes:
         echo(safe_text(server.changes))
+        echo(f"None of them is offered to a model before you agree: oi-tui mcp tools {server.name} --agree")
     if server.state == "failed" and server.log:
         echo(safe_text(server.log))
 
 
 def _agree(question: str, *, yes: bool) -> None:
     """SettingsError without a yes."""
-    if not yes and not (sys.stdin.isatty() and click.confirm(safe_text(question), default=False, err=True)):
-        raise SettingsError("Nothing has changed.", hint="Answer y, or give --yes.")
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SettingsError(safe_text(question), hint="This is no terminal to answer at: give --yes to agree.")
+    if not click.confirm(safe_text(question), default=False, err=True):
+        raise SettingsError("Nothing has changed.")
 
 
 def _pair(text: str) -> tuple[str, str]:

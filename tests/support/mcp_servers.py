@@ -92,7 +92,7 @@ class Stage:
         (server,) = self.servers.all.values()
         return server
 
-    async def call(self, name: str, said: Said | None = None, **arguments: Any) -> str:
+    async def call(self, name: str, said: Said | None = None, /, **arguments: Any) -> str:
         result = await self.toolbox.get(name).tool.run(arguments or {"text": "hi"}, said or Said())
         assert isinstance(result, str)
         return result

@@ -37,6 +37,11 @@ def inputs_dir() -> Path:
     return data_dir().with_name(f"{APP}-inputs")
 
 
+def servers_dir() -> Path:
+    """Programs of MCP servers that were downloaded (`$XDG_DATA_HOME/oi-tui-servers`): those see them, code does not."""
+    return data_dir().with_name(f"{APP}-servers")
+
+
 def cache_dir() -> Path:
     """Weights of embedded models (`$XDG_CACHE_HOME/oi-tui`)."""
     return platformdirs.user_cache_path(APP, appauthor=False)
@@ -59,7 +64,7 @@ def audit_dir() -> Path:
 
 def own_dirs() -> tuple[Path, ...]:
     """All folders that are ours: nothing that runs has any business in them."""
-    return (config_dir(), data_dir(), cache_dir(), state_dir(), log_dir())
+    return (config_dir(), data_dir(), servers_dir(), cache_dir(), state_dir(), log_dir())
 
 
 def private_dir(path: Path) -> Path:

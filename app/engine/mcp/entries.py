@@ -23,6 +23,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
 from oi_tui.app.engine.files.paths import private_dir
+from oi_tui.app.engine.mcp.packages import PackageDownload, download_of
 from oi_tui.app.engine.sandbox.hosts import parse_rule
 
 OWN_FILE, FOLDER_FILE = "mcp.json", ".mcp.json"
@@ -67,7 +68,9 @@ class ServerEntry(Value, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     def wishes(self) -> tuple[str, ...]:
         """What it asks for beyond what each server gets, in words."""
         named = self.network if isinstance(self.network, tuple) else ()
+        download = self.download
         words = {
+            f"is downloaded from {download.source}: {', '.join(download.packages)}" if download else "": bool(download),
             "full network": self.network == "full" and bool(self.command),
             f"the network: {', '.join(named)}": bool(named),
             "may change files in the folder": self.write,
@@ -76,6 +79,11 @@ class ServerEntry(Value, frozen=True, kw_only=True, forbid_unknown_fields=True, 
             "may ask the model": self.sampling,
         }
         return tuple(word for word, applies in words.items() if applies)
+
+    @property
+    def download(self) -> PackageDownload | None:
+        """What we download for it; without a sandbox it does that itself."""
+        return download_of(self.command, self.args) if self.sandbox else None
 
     @property
     def digest(self) -> str:

@@ -2,18 +2,21 @@
 
 import asyncio
 import os
+import re
+import shutil
 import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from oi_tui.app.engine.core.errors import KernelError, OiTuiError
-from oi_tui.app.engine.files.paths import own_dirs, socket_dir
+from oi_tui.app.engine.files.paths import own_dirs, servers_dir, socket_dir
 from oi_tui.app.engine.kernels.processes import END_TIMEOUT, ProcessSession, cancel_tasks, cause_of_end, wait_within
 from oi_tui.app.engine.mcp.entries import ServerEntry
 from oi_tui.app.engine.sandbox.environments import kernel_environment
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
 from oi_tui.app.engine.sandbox.ladder import require_rung
+from oi_tui.app.engine.sandbox.places import program_places
 from oi_tui.app.engine.sandbox.profile import Limits, Network, Profile, RungChoice
 from oi_tui.app.engine.sandbox.sandbox_launch import SandboxLaunch
 
@@ -24,6 +27,10 @@ LOG_TAIL = 20_000
 """Bytes that are kept of what it writes beside its messages."""
 
 _LIMITS = Limits(processes=300, open_files=1024, scratch=300_000_000, file_size=1_000_000_000)
+
+
+_SHEBANG = re.compile(rb"""#!\s*(?:/\S*/env\s+(?:-S\s+)?|/bin/sh\n'{3}exec'\s+"?)?(?P<program>[^\s"]+)""")
+"""Of a script; where the path of its interpreter is long, it is the shell that starts it."""
 
 
 class LineTooLong(Exception):
@@ -38,18 +45,32 @@ def server_profile(entry: ServerEntry, folder: Path, rung: RungChoice = "auto") 
     """What the program can reach: its folder, read-only unless the entry says otherwise, and no network."""
     place = Path(os.path.expanduser(entry.cwd)).resolve() if entry.cwd else folder.resolve()
     hosts = entry.network if isinstance(entry.network, tuple) else ()
+    beside = (folder.resolve(),) if place != folder.resolve() else ()
     network: Network = "hosts" if hosts else "full" if entry.network == "full" else "none"
     return Profile(
         mode="workspace-write" if entry.write else "read-only",
         workspace=place,
         home=Path.home().resolve(),
-        readable=(folder.resolve(),) if place != folder.resolve() else (),
-        hidden=own_dirs(),
+        readable=(*beside, *_interpreter_places(entry.command)),
+        hidden=tuple(folder for folder in own_dirs() if folder != servers_dir()),
         network=network,
         hosts=hosts,
         limits=_LIMITS,
         rung=rung,
     )
+
+
+def _interpreter_places(command: str) -> tuple[Path, ...]:
+    """What a script needs beside itself: its interpreter, which may lie at home, and the packages of node around it."""
+    found = Path(os.path.realpath(shutil.which(command) or "/"))
+    try:
+        with found.open("rb") as file:
+            head = file.read(2_000)
+    except OSError:
+        return ()  # it is said when it is started
+    match = _SHEBANG.match(head)
+    packages = tuple(folder for folder in found.parents if folder.name == "node_modules")[-1:]
+    return (*program_places(os.fsdecode(match["program"])), *packages) if match else packages
 
 
 class PipedServer:

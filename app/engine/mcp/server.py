@@ -5,7 +5,6 @@ Whatever it does wrong costs one notice of its kind, however often it does it.
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -13,11 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.mcp.agreements import Agreements, changes_of_tools, digest_of_tools
 from oi_tui.app.engine.mcp.answers import ServerFault
 from oi_tui.app.engine.mcp.calls import Calls
+from oi_tui.app.engine.mcp.downloads import fetch_program
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry, filled_in, secret_values
+from oi_tui.app.engine.mcp.failures import error_line, first_error, why_no_start
 from oi_tui.app.engine.mcp.notices import LOOK, ServerNotices, TellNotice
 from oi_tui.app.engine.mcp.offers import (
     PromptOffer,
@@ -159,19 +162,13 @@ class McpServer:
             except OiTuiError as error:
                 self._fail("start", f"{error.title} {error.hint}".strip(), error.details)
                 return
-            except ServerFault as fault:
-                self._fail(
-                    "start", f"It does not start: {_with_way_out(self.named, self._why_ended or str(fault))}.", self.log
-                )
-                return
             except Exception as error:
                 # Boundary: a stranger's server, behind a library that lets its own errors through.
-                _log.warning("the MCP server %s failed", self.name, exc_info=True)
-                self._fail(
-                    "start",
-                    f"It does not start: {_with_way_out(self.named, self._why_ended or _words_of(error))}.",
-                    self.log,
-                )
+                first = first_error(error)
+                if not isinstance(first, ServerFault):
+                    _log.warning("the MCP server %s failed", self.name, exc_info=True)
+                why = why_no_start(self.named, self._why_ended or error_line(first), self.log)
+                self._fail("start", f"It does not start: {why}.", self.log)
                 return
             if time.monotonic() - began > STEADY:
                 pauses = list(self._seat.pauses)
@@ -217,6 +214,11 @@ class McpServer:
         if entry.url:
             yield http_streams(entry, await asyncio.to_thread(seat.find_auth, self.named), ears.on_end)
             return
+        if entry.download is not None:
+            if not entry.download.is_here:
+                self._become("starting", f"{', '.join(entry.download.packages)} is downloaded.")
+            command, *args = await fetch_program(entry.download, seat.environ)
+            entry = msgspec.structs.replace(entry, command=command, args=tuple(args))
         self._piped = piped = PipedServer(
             entry, seat.folder, seat.environ, _profile(entry, seat), self._notices.note_refusal
         )
@@ -360,17 +362,3 @@ class McpServer:
 def _profile(entry: ServerEntry, seat: ServerSeat) -> Profile | None:
     """The sandbox of a program; None for an address, and where the person wants none."""
     return server_profile(entry, seat.folder, seat.rung) if entry.command and entry.sandbox else None
-
-
-def _with_way_out(named: NamedServer, why: str) -> str:
-    """A refusal for want of a login says how to log in."""
-    wants_login = named.entry.url and re.search(r"401|unauthori[sz]ed|OAuth|login", why, re.IGNORECASE)
-    return f"it wants a login (oi-tui mcp login {named.name})" if wants_login else safe_line(why)
-
-
-def _words_of(error: BaseException) -> str:
-    """What the first error within groups says."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    ours = isinstance(error, ServerFault | OiTuiError)
-    return safe_line(str(error) if ours else f"{type(error).__name__}: {error}")
