@@ -30,7 +30,7 @@ def first_error(error: BaseException) -> BaseException:
     return error
 
 
-def error_line(error: BaseException) -> str:
+def fault_line(error: BaseException) -> str:
     """What this error says."""
     ours = isinstance(error, ServerFault | OiTuiError)
     return safe_line(str(error) if ours else f"{type(error).__name__}: {error}")

@@ -20,7 +20,7 @@ from oi_tui.app.engine.mcp.answers import ServerFault
 from oi_tui.app.engine.mcp.calls import Calls
 from oi_tui.app.engine.mcp.downloads import fetch_program
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry, filled_in, secret_values
-from oi_tui.app.engine.mcp.failures import error_line, first_error, why_no_start
+from oi_tui.app.engine.mcp.failures import fault_line, first_error, why_no_start
 from oi_tui.app.engine.mcp.notices import LOOK, ServerNotices, TellNotice
 from oi_tui.app.engine.mcp.offers import (
     PromptOffer,
@@ -167,7 +167,7 @@ class McpServer:
                 first = first_error(error)
                 if not isinstance(first, ServerFault):
                     _log.warning("the MCP server %s failed", self.name, exc_info=True)
-                why = why_no_start(self.named, self._why_ended or error_line(first), self.log)
+                why = why_no_start(self.named, self._why_ended or fault_line(first), self.log)
                 self._fail("start", f"It does not start: {why}.", self.log)
                 return
             if time.monotonic() - began > STEADY:
