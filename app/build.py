@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
@@ -18,6 +20,7 @@ from oi_tui.app.engine.core.programs import Program
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import FunctionsSection, KernelSection, Settings, without_network
 from oi_tui.app.engine.core.verbs import UseModel
+from oi_tui.app.engine.core.widget_views import FindView
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.files.credentials import credential_store
@@ -27,6 +30,7 @@ from oi_tui.app.engine.files.settings_file import SETTINGS
 from oi_tui.app.engine.files.written_files import find_written_files
 from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.hooks.registered import registered_forms, registered_models, registered_programs
+from oi_tui.app.engine.hooks.widget_views import PluginViews
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.kernels.programs import forms_source
@@ -141,7 +145,7 @@ def make_engine(
         Services(
             setup=setup,
             models=models,
-            make_kernels=lambda ties: make_kernels(setup, environ, ties, profile, secrets, spill_dir, *added),
+            make_kernels=lambda ties: make_kernels(setup, environ, ties, profile, secrets, spill_dir, added),
             send=send,
             log=Log(store=store, trail=trail, tape=tape),
             policy=policy,
@@ -237,6 +241,17 @@ def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> In
     return sources
 
 
+class KernelAdditions(NamedTuple):
+    """What is added to the kernels there are."""
+
+    programs: Mapping[str, Program] = MappingProxyType({})
+    """By the language that they run."""
+    cells: tuple[str, ...] = ()
+    """What each Python kernel executes first."""
+    widget_views: FindView = lambda widget: None
+    """How widgets are shown."""
+
+
 def make_kernels(
     setup: Configure,
     environ: Mapping[str, str],
@@ -244,11 +259,10 @@ def make_kernels(
     profile: Profile,
     redactor: Redactor,
     spill_dir: Path,
-    programs: Mapping[str, Program] | None = None,
-    cells_at_start: tuple[str, ...] = (),
+    added: KernelAdditions | None = None,
 ) -> Kernels:
     """The kernels of one session, with what plugins add. SettingsError if there is no such Python or server."""
-    kernel, cwd = setup.settings.kernel, Path(setup.cwd)
+    kernel, cwd, added = setup.settings.kernel, Path(setup.cwd), added or KernelAdditions()
     chosen = choose_environment(cwd, environ, asked=kernel.python, trusted=setup.trusted)
     servers = known_servers()
     moved = servers.move_tokens(credential_store()) if kernel.server else ""
@@ -267,20 +281,20 @@ def make_kernels(
         learn_secret=redactor.learn,
         session_id=lambda: ties.session_id,
         keeps_kernels=lambda: kernel.keep or ties.keeps_kernels,
-        cells_at_start=cells_at_start,
+        cells_at_start=added.cells,
+        widget_views=added.widget_views,
     )
     there = ServerKernels(launch, servers, living_kernels())
     open_to_all = "Offline, but code runs without a sandbox: it can reach the network." if is_offline() else ""
     remarks = (there.begin(kernel.server) or chosen.remark, moved, "" if profile.encloses else open_to_all)
-    return Kernels(launch, " ".join(remark for remark in remarks if remark), there=there, programs=programs)
+    return Kernels(launch, " ".join(remark for remark in remarks if remark), there=there, programs=added.programs)
 
 
-def kernel_additions(hooks: Hooks, lists: FunctionsSection) -> tuple[dict[str, Program], tuple[str, ...]]:
-    """What plugins add to kernels, programs of languages and forms, and the limits of functions: as cells that Python
-    kernels execute first."""
+def kernel_additions(hooks: Hooks, lists: FunctionsSection) -> KernelAdditions:
+    """What plugins add to kernels, and the limits of functions."""
     forms = registered_forms(hooks)
     cells = (forms_source(forms),) if forms else ()
-    return registered_programs(hooks), (*cells, *limit_cells(lists))
+    return KernelAdditions(registered_programs(hooks), (*cells, *limit_cells(lists)), PluginViews(lambda: hooks))
 
 
 def preloads(settings: KernelSection, *, small_model: bool) -> bool:

@@ -40,12 +40,14 @@ from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
 from oi_tui.app.engine.core.programs import KernelForm, KernelProgram, LanguageProgram
+from oi_tui.app.engine.core.widget_controls import ControlKind, ControlValue, WidgetControl
+from oi_tui.app.engine.core.widget_views import KernelWidget, WidgetView
 from oi_tui.app.engine.formats.export.json_reading import read_json
 from oi_tui.app.engine.hooks.specs import hookimpl
 from oi_tui.app.engine.hooks.values import Exporter, ImportedContent, Importer, Judgement, Refuse, SessionContent
 from oi_tui.app.engine.text.attached import attached_file
 from oi_tui.app.engine.text.compact_table import TABLE_TYPE
-from oi_tui.app.engine.text.html import Document, Grid, Passage, Span
+from oi_tui.app.engine.text.html import Document, Grid, Passage, Span, as_text
 from oi_tui.app.engine.text.html_reader import read_html
 from oi_tui.app.engine.text.markdown import (
     FrameExcerpt,
@@ -60,6 +62,7 @@ from oi_tui.app.engine.text.markdown import (
     transcript_markdown,
 )
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
+from oi_tui.app.engine.text.operable_widgets import value_words
 from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
 from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.text.rich_text import says_something
@@ -95,6 +98,8 @@ __all__ = [
     "ChatMessage",
     "ChatRequest",
     "CodeBlock",
+    "ControlKind",
+    "ControlValue",
     "Delta",
     "Document",
     "Drawing",
@@ -108,6 +113,7 @@ __all__ = [
     "Judgement",
     "KernelForm",
     "KernelProgram",
+    "KernelWidget",
     "LanguageProgram",
     "LaterResult",
     "Model",
@@ -136,8 +142,11 @@ __all__ = [
     "ToolFailed",
     "ToolOutput",
     "UserBlock",
+    "WidgetControl",
+    "WidgetView",
     "apply_carriage_returns",
     "as_markdown",
+    "as_text",
     "attached_file",
     "attribute_to_file",
     "block_of",
@@ -166,6 +175,7 @@ __all__ = [
     "tool",
     "tool_of",
     "transcript_markdown",
+    "value_words",
     "visible_text",
     "without_escapes",
 ]

@@ -18,6 +18,7 @@ from typing import ClassVar
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, SLOW_ON_SCREEN, Hooks, Trouble, error_line
 from oi_tui.app.engine.hooks.time_limit import TookTooLong, call_within
+from oi_tui.app.engine.hooks.widget_views import PluginViews
 from oi_tui.plugins.builtin import BUILT_IN
 from oi_tui.plugins.decisions_file import PluginDecision, plugin_decisions
 from oi_tui.plugins.finding import (
@@ -124,6 +125,10 @@ def built_in_hooks() -> Hooks:
     """The built-in plugins of the engine's process, whatever the person decided."""
     plugins = [(name, import_module(module)) for name, module in BUILT_IN["engine"].items()]
     return Hooks(SPECS["engine"], plugins)
+
+
+find_built_in_view = PluginViews(built_in_hooks)
+"""How widgets are shown by these: a `FindView` that loads them for the first widget."""
 
 
 def engine_hooks() -> Hooks:

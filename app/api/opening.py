@@ -58,6 +58,7 @@ from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.trust.rule_files import admin_rules
 from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
+from oi_tui.plugins.host import find_built_in_view
 
 AnsweredT = TypeVar("AnsweredT")
 
@@ -201,6 +202,7 @@ def _make_launch(
         small_model=lambda: False,
         learn_secret=redactor.learn,
         cells_at_start=cells,
+        widget_views=find_built_in_view,
     )
 
 

@@ -1,5 +1,6 @@
 """The widgets of one block, to be operated: that runs the code that hangs on them, as the person's own."""
 
+import math
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -13,15 +14,15 @@ from oi_tui.app.engine.core.kernel_looks import WatchWidgets, WidgetsFound
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.core.variable import Telling
 from oi_tui.app.engine.core.verbs import AnyVerb
-from oi_tui.app.engine.core.widget_controls import ControlValue, OperateWidget, WidgetControl
-from oi_tui.app.engine.text.operable_widgets import LONGEST_TEXT, value_in_words
+from oi_tui.app.engine.core.widget_controls import ControlKind, ControlValue, OperateWidget, WidgetControl
+from oi_tui.app.engine.text.operable_widgets import LONGEST_TEXT, bounds_in_words, value_in_words
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.choose import ChooseScreen
 from oi_tui.app.screens.external_editor import EditorFailed, edit_text
 from oi_tui.app.screens.line_ask import LineAskScreen
-from oi_tui.app.screens.widget_values import WrongValue, number_from, range_from, stepped_value
+from oi_tui.app.screens.widget_values import WrongValue, moment_from, number_from, range_from, stepped_value
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_hint, key_labels
 from oi_tui.widgets.lettering import Options, Words
 
@@ -39,6 +40,14 @@ _NOT_NOW: dict[Telling, str] = {
     "dead": "The kernel that made these widgets has ended. Run the code again.",
     "silent": "This kernel has no widgets that can be operated.",
 }
+
+
+_READERS: dict[ControlKind, Callable[[WidgetControl, str], ControlValue]] = {
+    "number": number_from,
+    "range": range_from,
+    **dict.fromkeys(("date", "time", "datetime"), moment_from),
+}
+"""What reads a line that was typed, by the kind of the control."""
 
 
 class WidgetsScreen(ModalScreen[None]):
@@ -156,6 +165,14 @@ class WidgetsScreen(ModalScreen[None]):
                 if number is not None:
                     one = tuple(sorted({*chosen} ^ {number}))
                     self._wish(control, one if control.kind == "several" else number)
+            case "range" if control.options and isinstance(control.value, tuple):
+                ends: list[int] = []
+                for which, place in zip(("from", "to"), control.value, strict=False):
+                    choices = ChooseScreen(f"{title}: {which}", control.options, int(place))
+                    if (end := await self.app.push_screen_wait(choices)) is None:
+                        return
+                    ends.append(end)
+                self._wish(control, tuple(sorted(ends)))
             case "text" if isinstance(control.value, str) and "\n" in control.value:
                 self._edit(control, control.value)
             case "text" | "secret":
@@ -165,11 +182,12 @@ class WidgetsScreen(ModalScreen[None]):
                 if (typed := await self.app.push_screen_wait(screen)) is not None:
                     self._wish(control, typed)
             case _:
-                await self._ask_for_number(control, title)
+                await self._ask_for_line(control, title, _READERS[control.kind])
 
-    async def _ask_for_number(self, control: WidgetControl, title: str) -> None:
+    async def _ask_for_line(
+        self, control: WidgetControl, title: str, read: Callable[[WidgetControl, str], ControlValue]
+    ) -> None:
         typed, hint = value_in_words(control, control.value), ""
-        read: Callable[[WidgetControl, str], ControlValue] = number_from if control.kind == "number" else range_from
         while True:
             answer = await self.app.push_screen_wait(LineAskScreen(title, typed, hint=hint, limit=80))
             if answer is None:
@@ -271,20 +289,27 @@ def _line(control: WidgetControl, value: ControlValue) -> str:
             shown = "[x]" if value else "[ ]"
         case "choice":
             shown = f"‹ {words} ›"
-        case "number" if control.low is not None and control.high is not None and control.high > control.low:
-            number = value if isinstance(value, int | float) else control.low
-            at = round(min(1, max(0, (number - control.low) / (control.high - control.low))) * (_TRACK - 1))
+        case "number" if (share := _share(control, value)) is not None:
+            at = round(share * (_TRACK - 1))
             shown = f"{'─' * at}●{'─' * (_TRACK - 1 - at)} {words}"
         case _:
             shown = f"[{words}]"
     return f"{label:<{_LABEL}} {shown}{'  (disabled)' if control.disabled else ''}"
 
 
+def _share(control: WidgetControl, value: ControlValue) -> float | None:
+    """How far a number is from the lower end, from 0 to 1; None if it has no two ends."""
+    low, high = control.low, control.high
+    number = value if isinstance(value, int | float) else low
+    if low is None or high is None or number is None or high <= low:
+        return None
+    if control.log_base is not None and low > 0 and number > 0:
+        low, high, number = math.log(low), math.log(high), math.log(number)
+    return min(1, max(0, (number - low) / (high - low)))
+
+
 def _help(control: WidgetControl) -> str:
     """What it takes, in a line."""
-    bounds = ""
-    if control.low is not None and control.high is not None:
-        bounds = f" from {value_in_words(control, control.low)} to {value_in_words(control, control.high)}"
     match control.kind:
         case "press":
             return "A button."
@@ -294,9 +319,9 @@ def _help(control: WidgetControl) -> str:
             return f"One of {len(control.options):,}."
         case "several":
             return f"Any of {len(control.options):,}."
-        case "number":
-            return f"A{' whole' if control.is_whole else ''} number{bounds}."
+        case "range" if control.options:
+            return f"From one of {len(control.options):,} to another."
         case "range":
-            return f"Two numbers{bounds}."
+            return f"Two numbers. {bounds_in_words(control)}"
         case _:
-            return "A text."
+            return bounds_in_words(control) or "A text."

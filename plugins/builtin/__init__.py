@@ -6,6 +6,8 @@ Nothing that protects the person is here. Each is imported with the other plugin
 BUILT_IN: dict[str, dict[str, str]] = {
     "engine": {
         "html": "oi_tui.plugins.builtin.page",
+        "tqdm": "oi_tui.plugins.builtin.tqdm",  # before ipywidgets: it knows some of its boxes better
+        "ipywidgets": "oi_tui.plugins.builtin.ipywidgets",
         "markdown": "oi_tui.plugins.builtin.markdown_file",
         "notebook": "oi_tui.plugins.builtin.notebook",
     },

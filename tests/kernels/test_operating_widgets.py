@@ -4,6 +4,7 @@ that cannot be."""
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock
@@ -16,16 +17,12 @@ from oi_tui.app.engine.core.widget_controls import WIDGET_VIEW, ControlValue, Op
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.engine.text.operable_widgets import (
-    LONGEST_TEXT,
-    MOST_CONTROLS,
-    MOST_OPTIONS,
-    message_for,
-    operable_controls,
-    operation_in_words,
-)
+from oi_tui.app.engine.text.operable_widgets import LONGEST_TEXT, MOST_OPTIONS, check_value, operation_in_words
+from oi_tui.app.engine.text.widget_text import MOST_CONTROLS
+from oi_tui.plugins.host import find_built_in_view
 from support.front import Front, engine
 from support.libraries import require
+from support.widgets import controls_of
 
 WIDGETS = """
 import ipywidgets as w, time
@@ -54,21 +51,44 @@ w.VBox([level, ok, w.Tab([pick, many], titles=['A', 'B']), span, name, word, go,
 """
 
 
+PICKERS = """
+import datetime
+power = w.FloatLogSlider(value=10, base=10, min=-1, max=3, description='Power')
+months = w.SelectionRangeSlider(options=['Jan', 'Feb', 'Mar', 'Apr'], index=(0, 1), description='Months')
+day = w.DatePicker(description='Day')
+at = w.TimePicker(value=datetime.time(9, 30), description='At')
+moment = w.DatetimePicker(description='Moment')
+plain = w.NaiveDatetimePicker(value=datetime.datetime(2026, 11, 23, 14, 5), description='Plain')
+colour = w.ColorPicker(value='red', description='Colour')
+play = w.Play(description='Play', max=9)
+place = w.IntSlider(description='Place', max=9)
+shown = w.IntText(description='Shown')
+w.jslink((play, 'value'), (place, 'value'))
+w.jsdlink((place, 'value'), (shown, 'value'))
+shown.observe(lambda change: print('shown is', change.new), 'value')
+tell = w.Button(description='Tell')
+tell.on_click(lambda button: print(
+    power.value, months.value, day.value, at.value, moment.value.timestamp(), plain.value, colour.value,
+    play.value, place.value, shown.value, sep='|'))
+w.VBox([power, months, day, at, moment, plain, colour, play, place, shown, tell])
+"""
+
+
 def codes(front: Front) -> list[CodeBlock]:
     return [one for one in front.transcript.blocks if isinstance(one, CodeBlock)]
 
 
-def shown_name(front: Front) -> str:
-    """Of the widget that the first block shows."""
-    (shown,) = (one for one in codes(front)[0].outputs if isinstance(one, RichOutput))
+def shown_name(front: Front, block: int = 0) -> str:
+    """Of the widget that this block shows."""
+    (shown,) = (one for one in codes(front)[block].outputs if isinstance(one, RichOutput))
     name = shown.data[WIDGET_VIEW]["model_id"]
     assert isinstance(name, str)
     return name
 
 
-def text_of(front: Front) -> str:
-    """What the first block shows."""
-    (shown,) = (one for one in codes(front)[0].outputs if isinstance(one, RichOutput))
+def text_of(front: Front, block: int = 0) -> str:
+    """What this block shows."""
+    (shown,) = (one for one in codes(front)[block].outputs if isinstance(one, RichOutput))
     return str(shown.data["text/plain"])
 
 
@@ -78,8 +98,12 @@ async def ended(front: Front, count: int) -> CodeBlock:
     return codes(front)[-1]
 
 
-async def found(front: Front, telling: str = "told") -> dict[str, WidgetControl]:
-    reply = await front.until(lambda reply: isinstance(reply, WidgetsFound) and reply.telling == telling)
+async def found(front: Front, telling: str = "told", block: int = 0) -> dict[str, WidgetControl]:
+    """What is told of the widgets that this block shows."""
+    name = shown_name(front, block)
+    reply = await front.until(
+        lambda reply: isinstance(reply, WidgetsFound) and reply.telling == telling and reply.names == (name,)
+    )
     assert isinstance(reply, WidgetsFound)
     return {control.label: control for control in reply.controls}
 
@@ -93,7 +117,7 @@ async def test_R23_widgets_are_operated_and_what_hangs_on_them_runs_as_the_perso
     tmp_path: Path, kernel_environ: dict[str, str]
 ) -> None:
     require("ipywidgets")
-    launch = Launch(cwd=tmp_path, environ=kernel_environ)
+    launch = Launch(cwd=tmp_path, environ=kernel_environ, widget_views=find_built_in_view)
     async with engine(tmp_path, FakeModel(), kernels=lambda ties: Kernels(launch)) as front:
         await front.client.send(Open())
         await front.client.send(Run(language="python", source=WIDGETS))
@@ -114,7 +138,7 @@ async def test_R23_widgets_are_operated_and_what_hangs_on_them_runs_as_the_perso
         ]
         assert controls["Pick"].options == ("x", "y", "z")
 
-        done = 1
+        done, at = 1, 0
 
         async def operate(label: str, value: ControlValue = None) -> CodeBlock:
             nonlocal done, controls
@@ -122,7 +146,7 @@ async def test_R23_widgets_are_operated_and_what_hangs_on_them_runs_as_the_perso
             await front.client.send(OperateWidget(language="python", name=control.name, value=value))
             done += 1
             block = await ended(front, done)
-            controls = await found(front)
+            controls = await found(front, block=at)
             return block
 
         block = await operate("Level", 3)
@@ -162,6 +186,53 @@ async def test_R23_widgets_are_operated_and_what_hangs_on_them_runs_as_the_perso
         assert (await ended(front, done)).state == "interrupted"
         assert (await found(front))["Level"].value == 3
 
+        # Scales, ranges of options, dates, and what is linked as a page would link it.
+        await front.client.send(Run(language="python", source=PICKERS))
+        done += 1
+        await ended(front, done)
+        first, at = controls, done - 1
+        await front.client.send(WatchWidgets(language="python", names=(shown_name(front, at),)))
+        controls = await found(front, block=at)
+        assert [(one.kind, one.value) for one in controls.values()] == [
+            ("number", 10),
+            ("range", (0, 1)),
+            ("date", ""),
+            ("time", "09:30"),
+            ("datetime", ""),
+            ("datetime", "2026-11-23 14:05"),
+            ("text", "red"),
+            *[("number", 0)] * 3,
+            ("press", None),
+        ]
+        power = controls["Power"]
+        assert (power.low, power.high, power.log_base) == (0.1, 1000, 10)
+        await operate("Power", 100)
+        await operate("Months", (1, 3))
+        block = await operate("Day", "2026-02-28")
+        assert block.source == "# You set the widget “Day” to 2026-02-28."
+        await operate("At", "23:59:30")
+        await operate("Moment", "2026-11-23T14:05:00+00:00")
+        await operate("Plain", "2027-01-01 00:00")
+        await operate("Colour", "#00ff00")
+        assert printed(await operate("Play", 7)) == "shown is 7\n"
+        assert controls["Place"].value == controls["Shown"].value == 7
+        said = "100.0|('Feb', 'Apr')|2026-02-28|23:59:30|1795442700.0|2027-01-01 00:00:00|#00ff00|7|7|7\n"
+        assert printed(await operate("Tell")) == said
+        text = text_of(front, at)
+        assert "Months ──────●────────────● Feb – Apr" in text
+        assert "Day [2026-02-28]\nAt [23:59:30]\n" in text
+        assert (await operate("Colour", "no colour")).state in ("ok", "error")  # the library has the last word
+        assert controls["Day"].value == "2026-02-28"
+        await operate("Day", "")
+        assert controls["Day"].value == ""
+        await front.client.send(Run(language="python", source="play.value = 2"))
+        done += 1
+        await ended(front, done)
+        assert (await found(front, block=at))["Shown"].value == 2  # it follows here; the kernel has its own value
+        controls, at = first, 0
+        await front.client.send(WatchWidgets(language="python", names=(name,)))
+        await found(front)
+
         # A fresh kernel does not have them.
         await front.client.send(Restart(language="python"))
         await found(front, "gone")
@@ -197,15 +268,53 @@ STATES: dict[str, dict[str, Any]] = {
     ],
 )
 def test_R23_what_a_widget_cannot_have_is_not_sent(name: str, value: ControlValue) -> None:
-    (control,) = operable_controls((name,), STATES)
+    (control,) = controls_of((name,), STATES)
     with pytest.raises(KernelError, match=r"cannot have this value|is disabled"):
-        message_for(control, value, STATES)
+        check_value(control, value)
+
+
+def test_R23_a_value_is_of_the_same_kind_on_the_other_side_of_the_wire() -> None:
+    for value in (2, 2.5, True, (0, 2), "2", None):
+        verb = OperateWidget(language="python", name="pick", value=value)
+        there = msgspec.json.decode(msgspec.json.encode(verb), type=OperateWidget).value
+        assert (there, type(there)) == (value, type(value))
+        if isinstance(there, tuple):
+            assert [type(one) for one in there] == [int, int]
+
+
+@pytest.mark.parametrize(
+    ("model", "value"),
+    [
+        ("DatePickerModel", "2026-02-30"),
+        ("DatePickerModel", "tomorrow"),
+        ("TimeModel", "25:00"),
+        ("DatetimeModel", "2026-11-23 noon"),
+        ("SelectionRangeSliderModel", (0, 2)),
+        ("SelectionRangeSliderModel", (0.5, 1)),
+        ("FloatLogSliderModel", 0),
+        ("FloatLogSliderModel", 2_000),
+    ],
+)
+def test_R23_dates_and_scales_have_bounds_too(model: str, value: ControlValue) -> None:
+    state: dict[str, Any] = {"_model_name": model, "index": [0, 1], "_options_labels": ["a", "b"]}
+    if model == "FloatLogSliderModel":
+        state |= {"value": 1.0, "base": 10.0, "min": -1, "max": 3}
+    (control,) = controls_of(("a",), {"a": state})
+    with pytest.raises(KernelError, match="cannot have this value"):
+        check_value(control, value)
+
+
+@pytest.mark.parametrize("model", ["DatePickerModel", "TimeModel", "DatetimeModel", "NaiveDatetimeModel"])
+@pytest.mark.parametrize("value", [None, {}, [], "x", {"year": 10**30, "month": 0, "date": 1}, {"year": "1"}])
+def test_R23_a_date_of_any_shape_is_none(model: str, value: object) -> None:
+    (control,) = controls_of(("a",), {"a": {"_model_name": model, "value": value}})
+    assert control.value == ""
 
 
 @pytest.mark.parametrize("label", ["a\nimport os", "a\r# b", "a\u2028b", "\x1b[31mred", "x" * 10_000, "a\u202eb"])
 def test_R23_what_was_done_is_one_line_whatever_a_widget_is_called(label: str) -> None:
     states = {"a": {"_model_name": "TextModel", "value": "", "description": label}}
-    (control,) = operable_controls(("a",), states)
+    (control,) = controls_of(("a",), states)
     words = operation_in_words(control, label)
     assert len(words.splitlines()) == 1
     assert words.startswith("# You set the widget “")
@@ -225,7 +334,7 @@ def test_R23_what_was_done_is_one_line_whatever_a_widget_is_called(label: str) -
     ],
 )
 def test_R23_a_state_without_its_shape_is_nothing_to_operate(state: dict[str, Any]) -> None:
-    assert operable_controls(("a",), {"a": {"_model_name": "IntSliderModel"} | state}) == ()
+    assert controls_of(("a",), {"a": {"_model_name": "IntSliderModel"} | state}) == ()
 
 
 def test_R23_widgets_in_each_other_and_without_end_are_bounded() -> None:
@@ -235,6 +344,6 @@ def test_R23_widgets_in_each_other_and_without_end_are_bounded() -> None:
     }
     states["box"] = {"_model_name": "VBoxModel", "children": ["IPY_MODEL_box", *children]}
     states["list"] = {"_model_name": "SelectModel", "index": 4_999, "_options_labels": ["x"] * 5_000}
-    found = operable_controls(("list", "box"), states)
+    found = controls_of(("list", "box"), states)
     assert len(found) <= MOST_CONTROLS
     assert (len(found[0].options), found[0].value) == (MOST_OPTIONS, None)

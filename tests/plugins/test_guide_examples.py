@@ -21,6 +21,8 @@ from oi_tui.app.engine.hooks.registered import (
 )
 from oi_tui.app.engine.hooks.specs import EngineHooks
 from oi_tui.app.engine.hooks.values import SessionContent
+from oi_tui.app.engine.hooks.widget_views import PluginViews
+from oi_tui.app.engine.text.widget_text import draw_widgets
 from oi_tui.app.engine.transcript.outline import SessionOutline
 from oi_tui.plugins.finding import PROCESSES, plugin_folder
 from oi_tui.plugins.host import LoadedPlugins
@@ -110,6 +112,9 @@ async def test_x7_the_examples_that_add_to_the_engine_do(load: Load) -> None:
     assert set(registered_programs(hooks)) == {"calm", "awk"}
     _, hooks = load("register_kernel_forms")
     assert set(registered_forms(hooks)) == {"fractions.Fraction"}
+    _, hooks = load("register_widget_views")
+    drawn = draw_widgets(("a",), {"a": {"_model_name": "DialModel", "value": 3}}, PluginViews(lambda: hooks))
+    assert (drawn.text, [one.value for one in drawn.controls]) == ("dial at 3", [3])
     module, _ = load("register_exporters")
     content = SessionContent((ProseBlock(id="1", text="Hello."),), SessionOutline())
     assert module.write(content) == "Hello."

@@ -69,10 +69,12 @@ async def test_x8_an_engine_uses_all_of_it_in_one_turn(tmp_path: Path) -> None:
     assert "Instructions of the plugin oi-tui-stranger:\n\nSign what you say." in plugin.requests[0].messages[0].text
     (call,) = (block for block in blocks if isinstance(block, CallBlock))
     assert (call.tool, call.state) == ("stamp", "ok")
-    forbidden, fraction, awk, calm = (block for block in blocks if isinstance(block, CodeBlock))
+    forbidden, fraction, dial, awk, calm = (block for block in blocks if isinstance(block, CodeBlock))
     assert forbidden.refusal == "denied by the plugin oi-tui-stranger: a forbidden word"
     (result,) = (output for output in fraction.outputs if isinstance(output, RichOutput))
     assert result.data[FRACTION] == {"top": 22, "below": 7}
+    (shown,) = (output for output in dial.outputs if isinstance(output, RichOutput))
+    assert shown.data["text/plain"] == "dial at 3"
     assert (awk.state, awk.outputs) == ("ok", (StreamOutput(name="stdout", text="42\n"),))
     assert (calm.state, calm.outputs) == ("ok", (StreamOutput(name="stdout", text="calm\n"),))
     prose = [block.text for block in blocks if isinstance(block, ProseBlock)]

@@ -90,6 +90,10 @@ class PluginFailed(Exception):
     """A call of a plugin raised, or reached its time limit; it has been reported."""
 
 
+class PluginHung(PluginFailed):
+    """It reached its time limit."""
+
+
 @dataclass
 class _Record:
     """What a hook of a plugin has done."""
@@ -188,7 +192,7 @@ class Hooks:
         except TookTooLong as error:
             self._report(plugin, hook, error)
             self._tell(Trouble(plugin, hook, "hung", f"{TIME_LIMIT:.0f} s"))
-            raise PluginFailed from None
+            raise PluginHung from None
         except BaseException as error:
             # The boundary to somebody else's code: the session continues without it, even if it wants to exit.
             if isinstance(error, KeyboardInterrupt):

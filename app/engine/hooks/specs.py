@@ -18,6 +18,7 @@ from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest, Model
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.programs import KernelForm, KernelProgram, LanguageProgram
+from oi_tui.app.engine.core.widget_views import KernelWidget, WidgetView
 from oi_tui.app.engine.hooks.values import Exporter, Importer, Judgement, Refuse
 from oi_tui.app.engine.tools.tool import Tool
 
@@ -141,6 +142,17 @@ class EngineHooks:
     def register_kernel_forms(self) -> Mapping[str, KernelForm]:  # type: ignore[empty-body] # a specification
         """Type in the Python kernel, as `module.Class`, to one more form of its values; a renderer can draw that. Asked
         once, when the engine starts; the module is not imported for it."""
+
+    @_hookspec
+    def register_widget_views(self) -> Mapping[str, Callable[[KernelWidget], WidgetView | None] | str]:  # type: ignore[empty-body] # a specification
+        """Model of a widget in a kernel, such as `IntSliderModel` (`*` stands for any characters), to a function that
+        says how it looks as text and what of it can be operated; None: the next plugin is asked.
+
+        Asked when the first widget is shown; a string such as `oi_tui_map.views:map_view` is imported for the first
+        widget of its model. The function is called for each widget whenever its display changes, up to eight times a
+        second: it should take less than a millisecond, and one that fails or takes more than 20 ms five times in a row
+        is not called any more.
+        """
 
     @_hookspec
     def register_exporters(self) -> Iterable[Exporter]:  # type: ignore[empty-body] # a specification

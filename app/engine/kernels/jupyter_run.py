@@ -48,15 +48,17 @@ class JupyterRun:
         *,
         doom: Callable[[str], None] = lambda _how: None,
         widgets: WidgetDisplays | None = None,
-        has_reply: bool = True,
+        without_reply: int = 0,
     ) -> None:
         """`doom` ends a kernel that is beyond help; it is given the words for that. `widgets`: those of its kernel.
-        Without a reply to the request, it is over when the kernel says idle."""
+        `without_reply`: what was sent are so many messages that get no reply; it is over when the kernel has said idle
+        so often."""
         self.request = request
         self.output = OutputStream(request)
         self._kill = doom
         self._widgets = widgets or WidgetDisplays()
-        self._has_reply = has_reply
+        self._without_reply = without_reply
+        self._idles = 0
         self._status = ""
         """Of the reply; empty until it came."""
         self._has_failed = False
@@ -85,7 +87,8 @@ class JupyterRun:
             case "clear_output", _:
                 self.output.clear(wait=content.get("wait") is True)
             case "status", {"execution_state": "idle"}:
-                self._idle = True
+                self._idles += 1
+                self._idle = self._idles >= self._without_reply
             case "oi_tui_lost", {"messages": int(count)}:
                 what = "1 message" if count == 1 else f"{count:,} messages"
                 self.output.tell(
@@ -130,7 +133,7 @@ class JupyterRun:
             self._timer.cancel()
         if self.output.over.is_set() or not (self._status or self._idle):
             return
-        if not self._has_reply:
+        if self._without_reply:
             self._status = "error" if self._has_failed or self.output.interrupting else "ok"
         if self._status and self._idle and not self._leaving:
             self._end()

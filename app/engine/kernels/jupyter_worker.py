@@ -130,9 +130,9 @@ class JupyterWorker:
         self._process, self._channels, self._ends, self._asked_to_end, self.returns = opened
         self._on_end = on_end
         self._run: OutputStream | None = None
-        self.runs = KnownRuns(self._kill)
+        self.runs = KnownRuns(self._kill, find_view=launch.widget_views)
         if self.returns is not None:
-            self.runs = KnownRuns(self._kill, self.returns.find_orphan)
+            self.runs = KnownRuns(self._kill, self.returns.find_orphan, launch.widget_views)
         self._run_watch: asyncio.Task[None] | None = None
         self._doomed = ""
         """How it ended, if we ended it because it was beyond help."""
@@ -196,10 +196,14 @@ class JupyterWorker:
 
     def operate(self, request: RunRequest, control: WidgetControl, value: ControlValue) -> OutputStream:
         """Set a widget, or press it: what hangs on it runs. KernelError if it cannot have the value."""
-        content = {"comm_id": control.name, "data": self.runs.widgets.operate(control, value)}
-        request_id, post = self._channels.prepare("shell", "comm_msg", content, request.block_id)
-        output = self.runs.add(request_id, request, has_reply=False)
-        post()
+        messages = self.runs.widgets.operate(control, value)
+        prepared = [
+            self._channels.prepare("shell", "comm_msg", {"comm_id": name, "data": data}, request.block_id)
+            for name, data in messages
+        ]
+        output = self.runs.add_messages([request_id for request_id, _ in prepared], request)
+        for _, post in prepared:
+            post()
         return self._watch_run(output)
 
     def follow(self, request: RunRequest) -> OutputStream:

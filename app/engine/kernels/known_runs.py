@@ -1,7 +1,8 @@
 """The runs of a worker, by their requests: the current one, and earlier ones that may still produce output."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from oi_tui.app.engine.core.widget_views import FindView
 from oi_tui.app.engine.kernels.base import RunRequest
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.output_stream import OutputStream
@@ -17,19 +18,31 @@ FindOrphan = Callable[[str], RunRequest | None]
 class KnownRuns:
     """Finds the run that a message is about."""
 
-    def __init__(self, doom: Callable[[str], None], find_orphan: FindOrphan = lambda request_id: None) -> None:
-        """`doom` ends a kernel that is beyond help."""
+    def __init__(
+        self,
+        doom: Callable[[str], None],
+        find_orphan: FindOrphan = lambda request_id: None,
+        find_view: FindView = lambda widget: None,
+    ) -> None:
+        """`doom` ends a kernel that is beyond help; `find_view` knows how its widgets are shown."""
         self._doom = doom
         self._find_orphan = find_orphan
         self._runs: dict[str, JupyterRun] = {}
-        self.widgets = WidgetDisplays()
+        self.widgets = WidgetDisplays(find_view)
         """Those of the kernel."""
 
-    def add(self, request_id: str, request: RunRequest, *, has_reply: bool = True) -> OutputStream:
+    def add(self, request_id: str, request: RunRequest) -> OutputStream:
         """A run that is about to begin."""
-        run = JupyterRun(request, doom=self._doom, widgets=self.widgets, has_reply=has_reply)
-        self._runs[request_id] = run
-        if len(self._runs) > KEPT_RUNS:
+        return self._add((request_id,), JupyterRun(request, doom=self._doom, widgets=self.widgets))
+
+    def add_messages(self, message_ids: Sequence[str], request: RunRequest) -> OutputStream:
+        """A run that is about to begin by messages that get no reply."""
+        run = JupyterRun(request, doom=self._doom, widgets=self.widgets, without_reply=len(message_ids))
+        return self._add(message_ids, run)
+
+    def _add(self, request_ids: Sequence[str], run: JupyterRun) -> OutputStream:
+        self._runs |= dict.fromkeys(request_ids, run)
+        while len(self._runs) > max(KEPT_RUNS, len(request_ids)):
             del self._runs[next(iter(self._runs))]
         return run.output
 

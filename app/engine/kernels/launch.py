@@ -7,6 +7,7 @@ from pathlib import Path
 
 from oi_tui.app.engine.core.settings import KernelSection
 from oi_tui.app.engine.core.values import Confinement, Language, PackageHome
+from oi_tui.app.engine.core.widget_views import FindView
 from oi_tui.app.engine.environments.environment import (
     PythonEnvironment,
     active_environ,
@@ -54,6 +55,8 @@ class Launch:
     """Called at the end: whether kernels on servers keep running without us."""
     cells_at_start: tuple[str, ...] = ()
     """Further cells that each Python kernel executes before all others."""
+    widget_views: FindView = lambda widget: None
+    """How widgets of ipywidgets are shown, and what of them can be operated; those that it does not know, plainly."""
     patience: LivenessTimeouts = field(default_factory=LivenessTimeouts)
     """How long Jupyter kernels may give no sign of life."""
 

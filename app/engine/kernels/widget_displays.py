@@ -6,16 +6,18 @@ a bar that moves a thousand times a second makes no more events than any other d
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.widget_controls import WIDGET_VIEW, ControlValue, WidgetControl
+from oi_tui.app.engine.core.widget_views import FindView, KernelWidget, WidgetState
 from oi_tui.app.engine.kernels.output_stream import OutputStream
+from oi_tui.app.engine.kernels.widget_links import WidgetLinks
 from oi_tui.app.engine.kernels.widget_states import MOST_WIDGETS, WidgetStates
-from oi_tui.app.engine.text.operable_widgets import message_for, operable_controls
-from oi_tui.app.engine.text.widget_text import widget_family, widget_text
+from oi_tui.app.engine.text.operable_widgets import check_value, wrong_value
+from oi_tui.app.engine.text.widget_text import draw_widgets
 
 TARGET = "jupyter.widget"
 """The name of their channel: https://github.com/jupyter-widgets/ipywidgets/tree/main/packages/schema"""
@@ -27,11 +29,23 @@ REDRAW_INTERVAL = 1 / 8
 """Seconds in which changes are gathered."""
 
 
+class WidgetMessage(NamedTuple):
+    """What a kernel is sent for a change."""
+
+    name: str
+    """Of the widget."""
+    data: dict[str, Any]
+    """Of the message `comm_msg`."""
+
+
 class WidgetDisplays:
     """Knows the states, and what depends on them."""
 
-    def __init__(self) -> None:
+    def __init__(self, find_view: FindView = lambda widget: None) -> None:
+        """`find_view` knows how each widget is shown; without it, all are shown plainly and none is operated."""
+        self._find_view = find_view
         self._states = WidgetStates()
+        self._links = WidgetLinks(self._states)
         self._shown: dict[str, tuple[OutputStream, RichOutput]] = {}
         """By the name of the widget: where it is, and what was sent of it last."""
         self._depends: dict[str, set[str]] = {}
@@ -51,6 +65,7 @@ class WidgetDisplays:
                     if more.get("method") not in ("update", "echo_update"):
                         return
                     self._states.update(name, state)
+                self._follow_links(name, state)
             case {"comm_id": str(name)} if kind == "comm_close" and name in self._states:
                 self._states.close(name)
             case _:
@@ -59,15 +74,34 @@ class WidgetDisplays:
 
     def controls(self, names: Iterable[str]) -> tuple[WidgetControl, ...]:
         """What can be operated in these widgets."""
-        return operable_controls(names, self._states)
+        return draw_widgets(names, self._states, self._find_view).controls
 
-    def operate(self, control: WidgetControl, value: ControlValue) -> dict[str, Any]:
-        """What the kernel is sent so that this control has another value, which it has here from now on; KernelError if
-        it cannot."""
-        message = message_for(control, value, self._states)
-        self._states.update(control.name, message.parts)
-        self._note_change(control.name)
-        return message.data
+    def messages_for(self, control: WidgetControl, value: ControlValue) -> list[WidgetMessage]:
+        """What the kernel is sent so that this control has another value: first the widget itself, then those that
+        are linked to it. KernelError if it cannot have the value."""
+        check_value(control, value)
+        if control.kind == "press":
+            return [WidgetMessage(control.name, {"method": "custom", "content": {"event": "click"}})]
+        view = self._find_view(KernelWidget(control.name, self._states))
+        parts = view.state_for(value) if view is not None and view.state_for is not None else None
+        if parts is None:
+            raise wrong_value(control)
+        return [_update(control.name, parts), *(_update(*one) for one in self._links.changes(control.name, parts))]
+
+    def operate(self, control: WidgetControl, value: ControlValue) -> list[WidgetMessage]:
+        """The same, and here it has the value from now on."""
+        messages = self.messages_for(control, value)
+        for name, data in messages:
+            if "state" in data:
+                self._states.update(name, data["state"])
+            self._note_change(name)
+        return messages
+
+    def _follow_links(self, name: str, parts: WidgetState) -> None:
+        """Show what is linked to a widget as the kernel would have it by way of a notebook's page."""
+        for other, change in self._links.changes(name, parts):
+            self._states.update(other, change)
+            self._note_change(other)
 
     def _note_change(self, name: str) -> None:
         if found := self._depends.get(name):
@@ -108,8 +142,13 @@ class WidgetDisplays:
                 stream.update(drawn)
 
     def _text_of(self, name: str) -> str:
-        for one in widget_family(name, self._states):
+        drawn = draw_widgets((name,), self._states, self._find_view)
+        for one in drawn.looked_at:
             self._depends.setdefault(one, set()).add(name)
         if len(self._depends) > 2 * MOST_WIDGETS:
             self._depends = {one: found for one, found in self._depends.items() if one in self._states}
-        return widget_text(name, self._states)
+        return drawn.text
+
+
+def _update(name: str, parts: WidgetState) -> WidgetMessage:
+    return WidgetMessage(name, {"method": "update", "state": dict(parts), "buffer_paths": []})

@@ -35,6 +35,12 @@ class KernelWidgets:
         worker = self._worker()
         return worker.runs.widgets.controls(names) if isinstance(worker, JupyterWorker) else ()
 
+    def check(self, control: WidgetControl, value: ControlValue) -> None:
+        """KernelError, and why, if it cannot have this value."""
+        worker = self._worker()
+        if isinstance(worker, JupyterWorker):
+            worker.runs.widgets.messages_for(control, value)
+
     async def operate(self, control: WidgetControl, value: ControlValue, block_id: str, emit: Emit) -> RunResult:
         """Set it, or press it, and wait until what hangs on it has run; KernelError if that cannot be."""
         worker = self._worker()

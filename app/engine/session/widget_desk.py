@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.variable import Telling
 from oi_tui.app.engine.core.widget_controls import OperateWidget, WidgetControl
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource, Runner
 from oi_tui.app.engine.kernels.widget_operation import WidgetOperation, WidgetSource
-from oi_tui.app.engine.text.operable_widgets import message_for, operation_in_words
+from oi_tui.app.engine.text.operable_widgets import operation_in_words
 
 MOST_WATCHED, LONGEST_NAME = 100, 200
 """Displays of one block that are told of, and characters of their names."""
@@ -41,12 +41,12 @@ class WidgetDesk:
         be done, and why."""
         kernel = self._kernel(verb.language)
         control = next((one for one in _controls(kernel, (verb.name,)) if one.name == verb.name), None)
-        if kernel is None or control is None:
+        if kernel is None or control is None or not isinstance(kernel, WidgetSource):
             raise KernelError(
                 f"The {verb.language} kernel does not have this widget any more.",
                 hint="Run the code again that made it, then operate it.",
             )
-        message_for(control, verb.value, {})  # refused before it is a run
+        kernel.widgets.check(control, verb.value)  # refused before it is a run
         return verb.language, operation_in_words(control, verb.value), WidgetOperation(kernel, control, verb.value)
 
     def _tell_state(self, *, busy: bool = False) -> None:

@@ -1,90 +1,65 @@
-"""What of widgets can be operated, from the states that a kernel tells, and what it is sent for a change.
-
-As in `widget_text.py`, a state comes from a stranger: what has not the shape that it should have is left out.
-"""
+"""Values of what can be operated in widgets: which it can have, and how they are said."""
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeGuard
+from datetime import date, datetime, time
 
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.widget_controls import ControlKind, ControlValue, WidgetControl
+from oi_tui.app.engine.core.widget_controls import ControlValue, WidgetControl
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.engine.text.widget_text import (
-    DEEPEST,
-    LONGEST,
-    MOST_DRAWN,
-    States,
-    WidgetState,
-    is_hidden,
-    option_labels,
-    references,
-    value_words,
-    widget_label,
-)
 
-MOST_CONTROLS, MOST_OPTIONS = 100, 1_000
-"""In one answer, and of one control; of more options the first can be chosen."""
+MOST_OPTIONS = 1_000
+"""Of one control: the first can be chosen."""
 
-LONGEST_TEXT = 20_000
-"""Characters of a text that is typed into a widget."""
+LONGEST_TEXT, LONGEST_VALUE = 20_000, 200
+"""Characters of a text that is typed into a widget, and of a value on one line."""
 
 SHOWN = 60
 """Characters of a label or a value in the line that says what was done."""
 
-_KINDS: dict[str, ControlKind] = {
-    "CheckboxModel": "toggle",
-    "ToggleButtonModel": "toggle",
-    "ButtonModel": "press",
-    **dict.fromkeys(("DropdownModel", "SelectModel", "RadioButtonsModel", "ToggleButtonsModel"), "choice"),
-    **dict.fromkeys(("SelectionSliderModel", "TabModel", "AccordionModel"), "choice"),
-    "SelectMultipleModel": "several",
-    **dict.fromkeys(("IntSliderModel", "IntTextModel", "BoundedIntTextModel"), "number"),
-    **dict.fromkeys(("FloatSliderModel", "FloatTextModel", "BoundedFloatTextModel"), "number"),
-    **dict.fromkeys(("IntRangeSliderModel", "FloatRangeSliderModel"), "range"),
-    **dict.fromkeys(("TextModel", "TextareaModel", "ComboboxModel"), "text"),
-    "PasswordModel": "secret",
+ISO_FORMS = {
+    "date": (date.fromisoformat, "A date, such as 2026-11-23."),
+    "time": (time.fromisoformat, "A time, such as 14:05."),
+    "datetime": (datetime.fromisoformat, "A date and a time, such as 2026-11-23 14:05."),
 }
-_SHOW_ONE = ("TabModel", "AccordionModel")
+"""By the kind of a control: what reads its text, and what it can have, in words."""
 
 
-class WidgetMessage(NamedTuple):
-    """What a kernel is sent for a change."""
-
-    data: dict[str, Any]
-    """Of the message `comm_msg`."""
-    parts: dict[str, Any]
-    """Of the state, as they are with that."""
-
-
-def operable_controls(names: Iterable[str], states: States) -> tuple[WidgetControl, ...]:
-    """What can be operated in these widgets and what is in them, in their order, each once."""
-    found: dict[str, WidgetControl] = {}
-    room = MOST_DRAWN
-    waiting = [(name, 0) for name in reversed(list(names))]
-    while waiting and room and len(found) < MOST_CONTROLS:
-        name, depth = waiting.pop()
-        state = states.get(name)
-        room -= 1
-        if state is None or is_hidden(state, states):
-            continue
-        if (control := _control_of(name, state)) is not None:
-            found.setdefault(name, control)
-        if depth < DEEPEST:
-            waiting += [(child, depth + 1) for child in reversed(list(_shown_children(state)))]
-    return tuple(found.values())
-
-
-def message_for(control: WidgetControl, value: ControlValue, states: States) -> WidgetMessage:
-    """What sets the control to this value; KernelError, and why, if it cannot have it."""
+def check_value(control: WidgetControl, value: ControlValue) -> None:
+    """KernelError, and why, if the control cannot have this value."""
     if control.disabled:
         raise KernelError(f"The widget {_quote(control.label)} is disabled: the code that made it must enable it.")
-    parts = _parts(control, value, str(states.get(control.name, {}).get("_model_name")))
-    if parts is None:
-        raise KernelError(f"The widget {_quote(control.label)} cannot have this value.", hint=_bounds_in_words(control))
-    if control.kind == "press":
-        return WidgetMessage({"method": "custom", "content": {"event": "click"}}, {})
-    return WidgetMessage({"method": "update", "state": parts, "buffer_paths": []}, parts)
+    if not can_have(control, value):
+        raise wrong_value(control)
+
+
+def wrong_value(control: WidgetControl) -> KernelError:
+    """The control cannot have a value; with what it can have."""
+    return KernelError(f"The widget {_quote(control.label)} cannot have this value.", hint=bounds_in_words(control))
+
+
+def can_have(control: WidgetControl, value: ControlValue) -> bool:
+    """Whether a value is one that the control can have, as far as that can be known here."""
+    match control.kind, value:
+        case "press", None:
+            return True
+        case "toggle", bool():
+            return True
+        case "choice", _:
+            return _is_place(value, control.options)
+        case "several", tuple():
+            return all(_is_place(one, control.options) for one in value)
+        case "range", (one, other) if control.options:
+            return _is_place(one, control.options) and _is_place(other, control.options)
+        case "range", (one, other):
+            return _fits(control, one) and _fits(control, other)
+        case "number", _:
+            return _fits(control, value)
+        case "text" | "secret", str():
+            return len(value) <= LONGEST_TEXT
+        case "date" | "time" | "datetime", str():
+            return not value or _is_iso(control.kind, value)
+        case _:
+            return False
 
 
 def operation_in_words(control: WidgetControl, value: ControlValue) -> str:
@@ -94,7 +69,7 @@ def operation_in_words(control: WidgetControl, value: ControlValue) -> str:
         return f"# You pressed the widget {label}."
     if control.kind == "secret":
         return f"# You typed into the widget {label}."
-    return f"# You set the widget {label} to {_one_line(value_in_words(control, value))}."
+    return f"# You set the widget {label} to {_one_line(value_in_words(control, value)) or 'nothing'}."
 
 
 def value_in_words(control: WidgetControl, value: ControlValue) -> str:
@@ -105,12 +80,14 @@ def value_in_words(control: WidgetControl, value: ControlValue) -> str:
         case "secret", str():
             return "•" * min(20, len(value))
         case "choice", int() | float():
-            return control.options[int(value)] if 0 <= value < len(control.options) else "–"
+            return _option(control, value)
         case "several", tuple():
             chosen = [control.options[int(at)] for at in value if 0 <= at < len(control.options)]
             return ", ".join(chosen) or "nothing"
         case "range", tuple():
-            return " – ".join(value_words(one) for one in value)
+            return " – ".join(_option(control, one) if control.options else value_words(one) for one in value)
+        case "datetime", str():
+            return value.replace("T", " ")
         case _, str():
             return value
         case _, None:
@@ -119,113 +96,58 @@ def value_in_words(control: WidgetControl, value: ControlValue) -> str:
             return value_words(value)
 
 
-def _control_of(name: str, state: WidgetState) -> WidgetControl | None:
-    model = str(state.get("_model_name"))
-    kind = _KINDS.get(model)
-    value: ControlValue = None
-    options: tuple[str, ...] = ()
-    low, high, step = (_finite(state.get(part)) for part in ("min", "max", "step"))
-    match kind, state.get("value"):
-        case None, _:
-            return None
-        case "toggle", told:
-            value = told is True
-        case "press", _:
-            pass
-        case "choice" | "several", _:
-            options = tuple(_option_words(model, state))
-            at = state.get("selected_index" if model in _SHOW_ONE else "index")
-            chosen = [one for one in (at if isinstance(at, list) else [at]) if _is_place(one, options)]
-            value = tuple(chosen) if kind == "several" else next(iter(chosen), None)
-        case "number", told if (number := _finite(told)) is not None:
-            value = number
-        case "range", [one, other] if (a := _finite(one)) is not None and (b := _finite(other)) is not None:
-            value = (a, b)
-        case "text" | "secret", str(text):
-            value = text[:LONGEST_TEXT]
+def bounds_in_words(control: WidgetControl) -> str:
+    """What it can have, as a sentence; "" where that need not be said."""
+    if control.kind in ISO_FORMS:
+        return ISO_FORMS[control.kind][1]
+    if control.kind not in ("number", "range") or control.options:
+        return ""
+    what = "A whole number" if control.is_whole else "A number"
+    if control.low is not None and control.high is not None:
+        return f"{what} from {value_words(control.low)} to {value_words(control.high)}."
+    return f"{what}."
+
+
+def value_words(value: object) -> str:
+    """A value on one line, if it has a short form."""
+    match value:
+        case str():
+            return " ".join(value[:LONGEST_VALUE].split())
+        case bool() | None:
+            return str(value)
+        case float():
+            return f"{value:g}"
+        case int() if value.bit_length() < 256:
+            return str(value)
         case _:
-            return None
-    return WidgetControl(
-        name=name,
-        kind=kind,
-        label=widget_label(state) or value_words(state.get("placeholder") or "") or model.removesuffix("Model"),
-        value=value,
-        options=options,
-        low=low,
-        high=high,
-        step=step if step and step > 0 else None,
-        is_whole="Int" in model,
-        disabled=state.get("disabled") is True,
+            return "…"
+
+
+def _option(control: WidgetControl, at: float) -> str:
+    return control.options[int(at)] if 0 <= at < len(control.options) else "–"
+
+
+def _fits(control: WidgetControl, number: object) -> bool:
+    """Whether this is a number that the control can have."""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return False
+    if not (abs(number) < 1e300 and math.isfinite(number)) or (control.is_whole and number != int(number)):
+        return False
+    return not (
+        (control.low is not None and number < control.low) or (control.high is not None and number > control.high)
     )
 
 
-def _option_words(model: str, state: WidgetState) -> list[str]:
-    if model not in _SHOW_ONE:
-        return option_labels(state)[:MOST_OPTIONS]
-    titles = state.get("titles")
-    titles = titles if isinstance(titles, list) else []
-    count = len(references(state.get("children")))
-    return [value_words(titles[at]) if at < len(titles) else str(at + 1) for at in range(min(count, MOST_OPTIONS))]
-
-
-def _shown_children(state: WidgetState) -> Iterator[str]:
-    """Those that are seen: of tabs only the open one."""
-    children = references(state.get("children"))
-    if state.get("_model_name") in (*_SHOW_ONE, "StackModel"):
-        at = state.get("selected_index")
-        children = [children[at]] if type(at) is int and 0 <= at < len(children) else []
-    yield from children
-
-
-def _parts(control: WidgetControl, value: ControlValue, model: str) -> dict[str, Any] | None:
-    """Of the state, as they are with this value; None if it cannot have it."""
-    match control.kind, value:
-        case "press", None:
-            return {}
-        case "toggle", bool():
-            return {"value": value}
-        case "choice", _ if _is_place(value, control.options):
-            return {"selected_index" if model in _SHOW_ONE else "index": value}
-        case "several", tuple() if all(_is_place(one, control.options) for one in value):
-            return {"index": sorted(set(value))}
-        case "number", _ if (number := _fitting(control, value)) is not None:
-            return {"value": number}
-        case "range", (one, other):
-            ends = [_fitting(control, one), _fitting(control, other)]
-            return {"value": sorted(end for end in ends if end is not None)} if None not in ends else None
-        case "text" | "secret", str() if len(value) <= LONGEST_TEXT:
-            return {"value": value}
-        case _:
-            return None
-
-
-def _fitting(control: WidgetControl, value: object) -> float | None:
-    """The number, if the control can have it."""
-    number = _finite(value)
-    if number is None or (control.is_whole and number != int(number)):
-        return None
-    if (control.low is not None and number < control.low) or (control.high is not None and number > control.high):
-        return None
-    return int(number) if control.is_whole else number
-
-
-def _bounds_in_words(control: WidgetControl) -> str:
-    if control.kind in ("number", "range"):
-        what = "a whole number" if control.is_whole else "a number"
-        if control.low is not None and control.high is not None:
-            return f"It can have {what} from {value_words(control.low)} to {value_words(control.high)}."
-        return f"It can have {what}."
-    return ""
-
-
-def _is_place(value: object, options: tuple[str, ...]) -> TypeGuard[int]:
+def _is_place(value: object, options: tuple[str, ...]) -> bool:
     return type(value) is int and 0 <= value < len(options)
 
 
-def _finite(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if abs(value) < 1e300 and math.isfinite(value) else None
+def _is_iso(kind: str, text: str) -> bool:
+    try:
+        ISO_FORMS[kind][0](text)
+    except ValueError:
+        return False
+    return True
 
 
 def _quote(label: str) -> str:
@@ -234,5 +156,5 @@ def _quote(label: str) -> str:
 
 def _one_line(text: str) -> str:
     """So short that it fits a line, and never two: as a comment it must end where it ends."""
-    text = " ".join(safe_text(text[: 2 * LONGEST]).split())
+    text = " ".join(safe_text(text[: 2 * LONGEST_VALUE]).split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

@@ -17,6 +17,7 @@ from oi_tui.plugins.api import (
     Judgement,
     KernelForm,
     KernelProgram,
+    KernelWidget,
     LanguageProgram,
     Model,
     ProseBlock,
@@ -26,6 +27,8 @@ from oi_tui.plugins.api import (
     Tool,
     ToolDelta,
     ToolOutput,
+    WidgetControl,
+    WidgetView,
     hookimpl,
     replace,
 )
@@ -40,6 +43,12 @@ SCRIPT: list[str | ToolDelta] = [
     ToolDelta(index=0, id="c1", name="stamp", arguments='{"text": "a letter"}'),
     "```python\nforbidden()\n```",
     "```python\nfrom fractions import Fraction\nFraction(22, 7)\n```",
+    "```python\n"
+    "from comm import create_comm\n"
+    "state = {'_model_name': 'DialModel', 'value': 3}\n"
+    "dial = create_comm(target_name='jupyter.widget', data={'state': state})\n"
+    "display({'application/vnd.jupyter.widget-view+json': {'model_id': dial.comm_id}}, raw=True)\n"
+    "```",
     "```awk\nBEGIN { print 6 * 7; exit 0 }\n```",
     "```calm\nprint('calm')\n```",
     "It is plain.",
@@ -152,6 +161,17 @@ def register_languages() -> Iterable[LanguageProgram]:
 def register_kernel_forms() -> Mapping[str, KernelForm]:
     source = "def form(value):\n    return {'top': value.numerator, 'below': value.denominator}\n"
     return {"fractions.Fraction": KernelForm(mime="application/vnd.stranger+json", source=source)}
+
+
+def dial_view(widget: KernelWidget) -> WidgetView:
+    value = widget.state.get("value")
+    control = WidgetControl(kind="number", label="Dial", value=value, low=0, high=9)
+    return WidgetView(lines=[f"dial at {value}"], control=control, state_for=lambda chosen: {"value": chosen})
+
+
+@hookimpl
+def register_widget_views() -> Mapping[str, str]:
+    return {"Dial*": "oi_tui_stranger.engine:dial_view"}
 
 
 def write_text(session: SessionContent) -> str:

@@ -1,0 +1,72 @@
+"""A widget of a kernel, as plugins see it, and what they say of it: how it looks as text, and what can be operated."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oi_tui.app.engine.core.widget_controls import ControlValue, WidgetControl
+
+REFERENCE = "IPY_MODEL_"
+"""Stands before the name of another widget in a state."""
+
+MOST_REFERENCES = 500
+"""Widgets that one part of a state can name."""
+
+WidgetState = Mapping[str, Any]
+"""As in https://github.com/jupyter-widgets/ipywidgets/tree/main/packages/schema; any part can have any shape."""
+
+
+class KernelWidget:
+    """One widget and its state, as its kernel tells it: a stranger's, of which nothing is certain."""
+
+    def __init__(self, name: str, states: Mapping[str, WidgetState]) -> None:
+        """`states` are those of all widgets of the kernel, by their names."""
+        self.name = name
+        self._states = states
+
+    @property
+    def state(self) -> WidgetState:
+        """What is known of it; empty if the kernel has not told of it, or has closed it."""
+        return self._states.get(self.name, {})
+
+    @property
+    def model(self) -> str:
+        """What it is: `IntSliderModel`; "" if that is not known."""
+        told = self.state.get("_model_name")
+        return told if isinstance(told, str) else ""
+
+    @property
+    def children(self) -> tuple["KernelWidget", ...]:
+        """What a box holds."""
+        return self.named_in("children")
+
+    def named_in(self, part: str) -> tuple["KernelWidget", ...]:
+        """The widgets that a part of its state names: one, or a list of them."""
+        told = self.state.get(part)
+        names = told[:MOST_REFERENCES] if isinstance(told, list) else [told]
+        return tuple(
+            KernelWidget(name[len(REFERENCE) :], self._states)
+            for name in names
+            if isinstance(name, str) and name.startswith(REFERENCE)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WidgetView:
+    """How a widget is shown."""
+
+    lines: Sequence[str] = ()
+    """Its own; those of its `children` follow."""
+    children: Sequence[KernelWidget] = ()
+    """The widgets that are seen in it, each of which is shown and operated as what it is."""
+    arrange: Callable[[Sequence[Sequence[str]]], Iterable[str]] | None = None
+    """Makes all the lines from those of each child, in the place of `lines`; called at once."""
+    control: WidgetControl | None = None
+    """What of it can be operated."""
+    state_for: Callable[[ControlValue], WidgetState | None] | None = None
+    """The parts of the state that are others when the control has another value; None if it cannot have that one.
+    Called when somebody operates it; a button (`press`) needs none."""
+
+
+FindView = Callable[[KernelWidget], WidgetView | None]
+"""How a widget is shown; None if nobody knows it."""
