@@ -160,6 +160,7 @@ def make_engine(
             checkpoints=checkpoints,
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
+            expect_request=models.expect_request,
         )
     )
 

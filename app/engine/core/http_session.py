@@ -1,4 +1,4 @@
-"""The only HTTP client: every request uses the same proxies, certificates and limits.
+"""The HTTP client: every request uses the same proxies, certificates and limits (but for `loopback_http.py`).
 
 Proxies come from `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` (lower case first), never for this machine.
 `~/.netrc`, which aiohttp's own `trust_env` reads, is ignored: callers pass credentials themselves.
@@ -186,6 +186,8 @@ def _split(address: str) -> SplitResult:
 
 def tell_failure(error: BaseException) -> str:
     """Why there was no answer, as the end of a sentence; a proxy's address, which may hold a password, is left out."""
+    if isinstance(error, ConnectionRefusedError):
+        return "nothing listens there (connection refused)"
     from aiohttp import (  # deferred: heavy
         ClientConnectorCertificateError,
         ClientConnectorDNSError,

@@ -1,6 +1,6 @@
 """Connections to model servers, kept open between requests.
 
-aiohttp takes 0.15 s to import: `prepare` does it in a thread.
+aiohttp takes 0.15 s to import: `prepare` does it in a thread, when a request is likely soon.
 """
 
 import asyncio
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
 
-def prepare() -> None:
-    """Import what a request needs."""
+def _import_library() -> None:
     import aiohttp  # noqa: F401 - heavy, and here to be there when it is needed
 
 
@@ -32,6 +31,18 @@ class Connections:
         self._sessions: dict[tuple[str, str], ClientSession] = {}
         """By address and key: what is for one server goes to no other."""
         self._opening = asyncio.Lock()
+        self._importing: asyncio.Task[None] | None = None
+
+    def expect_request(self) -> None:
+        """Begin to import what a request needs: one comes soon."""
+        if self._importing is None:
+            self._importing = asyncio.create_task(asyncio.to_thread(_import_library))
+
+    async def prepare(self) -> None:
+        """Have what a request needs."""
+        self.expect_request()
+        assert self._importing is not None
+        await asyncio.shield(self._importing)
 
     @asynccontextmanager
     async def post(
@@ -47,6 +58,7 @@ class Connections:
     ) -> AsyncGenerator["ClientResponse", None]:
         """Send this, and give the answer whose body is not read yet. At most `connect` seconds to reach the server, and
         `silence` seconds without a byte; `further` headers go along. Redirects are refused, nothing is unpacked."""
+        await self.prepare()
         session = await self._session(base, key)
         from aiohttp import (  # heavy
             ClientHttpProxyError,

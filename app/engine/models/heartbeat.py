@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.core.http_session import open_http, tell_failure
+from oi_tui.app.engine.core.loopback_http import get_from_here
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models.facts import DUMMY_KEY
 from oi_tui.app.engine.models.lean_facts import look_up_lean
+from oi_tui.app.engine.models.model_list import ANSWER_LIMIT, no_list_errors
 from oi_tui.app.engine.models.providers import find_lean
 
 PATIENCE = 5.0
@@ -42,22 +44,15 @@ async def check_server(
     path = "/api/tags" if choice.provider.speaks == "ollama" else "/models"
     key = facts.api_key if facts.api_key != DUMMY_KEY else None
     host = facts.asked.host
-    # deferred: heavy
-    from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError  # deferred: heavy
-
+    headers = {**facts.headers, **({"Authorization": f"Bearer {key}"} if key else {})}
     begun = time.monotonic()
     try:
         async with asyncio.timeout(patience):
-            headers = {**facts.headers, **({"Authorization": f"Bearer {key}"} if key else {})}
-            async with await open_http(base, headers, environ) as http, http.get(base + path) as answer:
-                status = answer.status
+            plain = await get_from_here(base + path, headers, limit=ANSWER_LIMIT)
+            status = plain.status if plain is not None else await _ask_for_status(base, path, headers, environ)
     except SettingsError as error:
         return Heartbeat(host, obstacle=ModelError("unreachable", error.title, hint=error.hint))
-    except ClientHttpProxyError as error:
-        return Heartbeat(host, obstacle=_unreachable(host, error))
-    except ClientResponseError as error:
-        status = error.status  # a redirect, which is not followed: something answers
-    except (ClientError, OSError, TimeoutError) as error:
+    except no_list_errors() as error:
         return Heartbeat(host, obstacle=_unreachable(host, error))
     seconds = time.monotonic() - begun
     if status in (401, 403):
@@ -66,6 +61,18 @@ async def check_server(
         )
         return Heartbeat(host, seconds, refused)
     return Heartbeat(host, seconds)
+
+
+async def _ask_for_status(base: str, path: str, headers: Mapping[str, str], environ: Mapping[str, str]) -> int:
+    from aiohttp import ClientHttpProxyError, ClientResponseError  # deferred: heavy
+
+    try:
+        async with await open_http(base, headers, environ) as http, http.get(base + path) as answer:
+            return answer.status
+    except ClientHttpProxyError:
+        raise
+    except ClientResponseError as error:
+        return error.status  # a redirect, which is not followed: something answers
 
 
 def _unreachable(host: str, error: BaseException) -> ModelError:

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.protocol import FRAME
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import openai_wire
 from oi_tui.app.engine.models.answer_bounds import BodyBounds
-from oi_tui.app.engine.models.connections import Connections, prepare
+from oi_tui.app.engine.models.connections import Connections
 from oi_tui.app.engine.models.event_stream import EventStream, LineStream
 from oi_tui.app.engine.models.facts import Facts
 from oi_tui.app.engine.models.failures import RefusedStatus, ReportedError, UnreadableAnswer, bad_reply, cut_off_error
@@ -67,7 +67,6 @@ class LeanModel(ServedModel):
         self._base = ""
 
     def _look_up(self) -> Facts:
-        prepare()
         facts, self._base = look_up_lean(
             self._choice, self._section, api_key=self._api_key, environ=self._environ, free=self._free
         )

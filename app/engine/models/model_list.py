@@ -4,6 +4,7 @@ answer."""
 import asyncio
 import hashlib
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from oi_tui.app.engine.core.errors import ModelError, OiTuiError, SettingsError
 from oi_tui.app.engine.core.http_session import open_http, tell_failure
+from oi_tui.app.engine.core.loopback_http import get_from_here
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.files.paths import private_dir
@@ -221,9 +223,12 @@ class UnusableList(ValueError):
 
 def no_list_errors() -> tuple[type[Exception], ...]:
     """What a server raises that is none of models: it is silent, speaks something else, or says too much."""
+    usual = (OSError, TimeoutError, ValueError, SettingsError)
+    if "aiohttp" not in sys.modules:
+        return usual  # what was not loaded raised nothing
     from aiohttp import ClientError  # deferred: heavy
 
-    return (OSError, TimeoutError, ValueError, ClientError, SettingsError)
+    return (*usual, ClientError)
 
 
 async def get_json(
@@ -236,6 +241,10 @@ async def get_json(
 ) -> Any:
     """What a server says there, to a GET or, with a `body`, to a POST. UnusableList if it says something else or too
     much; and see `no_list_errors`."""
+    if body is None:
+        plain = await get_from_here(f"{base}{path}", headers or {}, limit=ANSWER_LIMIT)
+        if plain is not None and plain.status == 200:
+            return _decode(plain.body)
     async with await open_http(base, headers, environ) as http:
         asked = http.get(f"{base}{path}") if body is None else http.post(f"{base}{path}", data=body)
         async with asked as answer:
@@ -249,8 +258,12 @@ async def get_json(
                 said += chunk
                 if len(said) > ANSWER_LIMIT:
                     raise UnusableList("says more than a list of models")
+    return _decode(bytes(said))
+
+
+def _decode(said: bytes) -> Any:
     try:
-        return msgspec.json.decode(bytes(said))
+        return msgspec.json.decode(said)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UnusableList(_NO_LIST) from error
 

@@ -80,6 +80,13 @@ class Models:
         """By id of the model."""
         self._serving = asyncio.Lock()
         self._connections = Connections(environ)
+        self._uses_connections = self._expects_request = False
+
+    def expect_request(self) -> None:
+        """Somebody types or has sent a prompt: have ready what our own client needs, if it will be asked."""
+        self._expects_request = True
+        if self._uses_connections:
+            self._connections.expect_request()
 
     @property
     def fallback(self) -> tuple[str, ...]:
@@ -157,6 +164,9 @@ class Models:
         choice = await asyncio.to_thread(find_lean, section.name, section.api_base)
         model: ServedModel
         if choice is not None:
+            self._uses_connections = True
+            if self._expects_request:
+                self._connections.expect_request()
             free = free or (choice.provider.name == "openai" and await runs_here(section.api_base))
             client = OllamaModel if choice.provider.speaks == "ollama" else LeanModel
             model = client(

@@ -54,6 +54,7 @@ class OllamaModel(LeanModel):
 
     async def _ask_card(self, facts: Facts) -> ModelCard | None:
         """The server's description of the model; None if it has none: the request then reports why."""
+        await self._connections.prepare()
         from aiohttp import ClientError  # heavy
 
         try:

@@ -76,6 +76,8 @@ class Engine:
             case FindSessions() | PreviewSession() | EditSession() | ExportSession() | FindPrompts() | FindFormats():
                 self._ask_library(verb)
             case KeepDraft():
+                if verb.text:
+                    self._services.expect_request()
                 if self._services.store is not None:
                     self._services.store.remember(self._draft_key, verb.text)
             case Detach():

@@ -300,6 +300,8 @@ class OpenSession:
     def add(self, job: Job) -> None:
         """Do this when everything before it is done."""
         self._used |= not isinstance(job, Settle)
+        if isinstance(job, Submit | Retry | Compact):
+            self._services.expect_request()
         self._jobs.add(job)
 
     def interrupt(self, verb: Interrupt) -> None:

@@ -95,6 +95,8 @@ class Services:
     """Where long outputs of tools are kept, as those of kernels are; None where they are not."""
     trial: Trial | None = None
     """Finds out whether a sandbox can be had; None where there need be none."""
+    expect_request: Callable[[], None] = lambda: None
+    """Has ready what asking a model takes, because somebody types a prompt or has sent one."""
 
     @property
     def store(self) -> Store | None:
