@@ -71,6 +71,8 @@ from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
 from oi_tui.app.engine.web.web_tools import web_tools
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
 from oi_tui.app.engine.workspace.file_tools import file_tools
+from oi_tui.app.engine.workspace.kept_folder import MEGABYTE, KeepLimits
+from oi_tui.app.engine.workspace.run_changes import keep_changes
 from oi_tui.app.frontend.client import LocalClient
 from oi_tui.plugins.decisions_file import PLUGINS_FILE
 from oi_tui.plugins.host import engine_hooks
@@ -139,7 +141,9 @@ def make_engine(
     )
     spill_dir = paths.private_dir(paths.data_dir() / "outputs")
     added = kernel_additions(hooks, settings.functions)
-    checkpoints = Checkpoints(checkpoints_dir())
+    undo = settings.undo
+    checkpoints = Checkpoints(checkpoints_dir(), most=undo.disk_mb * MEGABYTE, days=undo.days)
+    limits = KeepLimits(undo.files, undo.file_mb * MEGABYTE, undo.folder_mb * MEGABYTE)
     web = web_tools(settings.web, environ, credential_store(), secrets.learn)
     return Engine(
         Services(
@@ -158,6 +162,7 @@ def make_engine(
             make_tools=(file_tools(profile, checkpoints), web, *own_tools(setup)),
             mcp=mcp_servers(setup, environ, secrets),
             checkpoints=checkpoints,
+            keep_changes=keep_changes(profile, checkpoints, limits, paths.own_dirs()) if undo.code else None,
             spill_dir=spill_dir,
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
             expect_request=models.expect_request,

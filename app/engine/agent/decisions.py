@@ -14,11 +14,13 @@ from oi_tui.app.engine.agent.decision_events import decision_event, request_even
 from oi_tui.app.engine.agent.grants import GrantCase, Grants
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
+from oi_tui.app.engine.agent.known_folders import KnownFolders
 from oi_tui.app.engine.agent.own_files import OwnFiles
 from oi_tui.app.engine.agent.previews import Previews
 from oi_tui.app.engine.agent.refusing import Settled, deny, refuse_all, refuse_unasked
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.stricter_ruling import stricter_ruling
+from oi_tui.app.engine.agent.written_look import NO_KEEPER, RunKeeper
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import DecisionRequested, Emit
@@ -28,7 +30,7 @@ from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks.values import Judgement
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.destruction import made_paths
-from oi_tui.app.engine.policy.losses import MANY_FOLDERS, NO_LOOK, Loss, WorkLook, folders_of
+from oi_tui.app.engine.policy.losses import NO_LOOK, Loss, WorkLook
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
@@ -65,14 +67,14 @@ class Decisions:
         """What may run others unseen, and was approved by the person."""
         self.files = OwnFiles(look)
         self._look = look
-        self._folders: dict[tuple[str, int], tuple[str, ...]] = {}
-        """That code changed to, by what ran it and its generation."""
+        self._folders = KnownFolders()
         self._taint = Taint()
         self._past = tuple(past)
         """What has not been looked through for it yet."""
         self._previews = Previews()
         self._agreed: dict[str, frozenset[str]] = {}
         """By a call that the person said yes to: the tools that its question named."""
+        self.keeper: RunKeeper = NO_KEEPER
         self.objection: Callable[[ActionBlock], Judgement | None] = lambda block: None
         """What plugins have against an action."""
 
@@ -135,7 +137,7 @@ class Decisions:
         other.approval, other._changed = self.approval.copy(), set(self._changed)
         other._rereading = set(self._rereading)
         other._taint = self._taint
-        other._folders = dict(self._folders)
+        other._folders = self._folders.copy()
         return other
 
     def covers(self, caller: str, block: ActionBlock, ruling: PolicyDecision) -> bool:
@@ -163,11 +165,7 @@ class Decisions:
             self._rereading.add((block.runs_in, self._runners.next_generation(block)))
         if found.lasting and isinstance(block, CodeBlock):
             self._changed.add((block.language, self._runners.next_generation(block)))
-        if found.reading is not None and found.reading.folders:
-            place = (block.runs_in, self._runners.next_generation(block))
-            known = self._folders.get(place, ())
-            new = folders_of(found.reading, self.policy.base, known)
-            self._folders[place] = tuple(dict.fromkeys((*known, *new)))[-MANY_FOLDERS:]
+        self._folders.note(self._life(block), found.reading, self.policy.base)
 
     async def note_end(self, block: ActionBlock, ruling: PolicyDecision, *, whole: bool) -> None:
         """This has run, to its end where `whole`: what it wrote is the session's own."""
@@ -175,6 +173,14 @@ class Decisions:
             return
         read = ruling.reading if whole and not self._runners.runs_elsewhere(block) else None
         await self.files.end_run(made_paths(read, block.source, self.policy.base) if read is not None else ())
+
+    def named_paths(self, block: ActionBlock, ruling: PolicyDecision | None) -> tuple[str, ...]:
+        """What the block would write, move or delete as far as its source says so; absolute."""
+        reading = None if ruling is None else ruling.reading
+        return self._folders.written_paths(self._life(block), reading, self.policy.base)
+
+    def _life(self, block: ActionBlock) -> tuple[str, int]:
+        return block.runs_in, self._runners.next_generation(block)
 
     def note_files(self, files: Sequence[str]) -> None:
         """The person gave the model these files."""
@@ -240,10 +246,13 @@ class Decisions:
             return Settled(decision_event(block, "skip", "rule", reason=facts.refusal))
         of_the_mode = ruling.verdict == "allow" or (self.mode == "ask" and ruling.ground == "mode")
         why = objection or (wish if of_the_mode else f"asked because of {ruling.by}")
+        labels = ruling.labels
+        if isinstance(block, CodeBlock) and not self._runners.runs_elsewhere(block):
+            labels = (*labels, *await self.keeper.remarks(self.named_paths(block, ruling)))
         while True:
             scopes = self._grants.scopes(self._case(block, ruling))
             offer = self._offer(block, ruling)
-            verb = await self._ask(request_event(block, why, ruling.labels, scopes, offer, asked_by, facts), emit)
+            verb = await self._ask(request_event(block, why, labels, scopes, offer, asked_by, facts), emit)
             now = self._runners.next_generation(block)
             if verb.verdict in ("skip", "stop") or generation == now:
                 return self._apply_decision(block, verb, guard, generation, ruling)
@@ -297,7 +306,7 @@ class Decisions:
             changed=(request.language, generation) in self._changed,
             taint=self._taint_so_far(request.confinement),
             made=made,
-            folders=self._folders.get((block.runs_in, generation), ()),
+            folders=self._folders.of((block.runs_in, generation)),
             losses=losses,
             handed=frozenset(self._handed),
         )

@@ -122,6 +122,7 @@ class OpenSession:
             tools=self.tools.toolbox,
             look=services.look,
             find_written=services.find_written,
+            keeper=self.tools.keeper,
             steers=self._take_steers,
             time_limit=services.setup.settings.kernel.time_limit or 0.0,
             instructions=services.instructions,

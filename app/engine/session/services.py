@@ -28,9 +28,10 @@ from oi_tui.app.engine.session.filtered_model import FilteredModel
 from oi_tui.app.engine.session.library import Library
 from oi_tui.app.engine.session.model_switch import ModelSource, Servers
 from oi_tui.app.engine.session.outbox import Send
-from oi_tui.app.engine.tools.ties import MakeTools
+from oi_tui.app.engine.tools.ties import MakeTools, ToolTies
 from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
+from oi_tui.app.engine.workspace.run_changes import RunChanges
 
 _log = logging.getLogger(__name__)
 
@@ -91,6 +92,8 @@ class Services:
     """Servers of tools, shared by all sessions; None where there can be none."""
     checkpoints: Checkpoints | None = None
     """Files as they were before they were changed; None where none are kept."""
+    keep_changes: Callable[[ToolTies], RunChanges] | None = None
+    """Makes what keeps the files of a session before its code runs; None where that is not done."""
     spill_dir: Path | None = None
     """Where long outputs of tools are kept, as those of kernels are; None where they are not."""
     trial: Trial | None = None
