@@ -56,6 +56,7 @@ MODULES = """
     app.engine.core.kernel_looks app.engine.core.widget_controls
     app.engine.core.library_replies app.engine.core.library_verbs app.engine.core.modes app.engine.core.tool_replies
     app.engine.core.tool_verbs
+    app.engine.core.settings_section
     app.engine.core.outcomes app.engine.core.outputs app.engine.core.plan app.engine.core.protocol
     app.engine.core.protocol_lines
     app.engine.core.session_records app.engine.core.settings app.engine.core.usage app.engine.core.values

@@ -18,7 +18,6 @@ from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.testing import FakeKernels
 from oi_tui.app.engine.tools.ties import ToolTies
-from oi_tui.app.engine.workspace import kept_folder
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
 from oi_tui.app.engine.workspace.file_tools import file_tools
 from oi_tui.app.engine.workspace.kept_folder import KeepLimits
@@ -245,7 +244,12 @@ async def test_f17_more_than_a_folder_may_have_is_not_kept_the_oldest_first(tmp_
     for number in range(4):
         bench.write(f"f{number}", bytes(1_000))()
         os.utime(bench.folder / f"f{number}", (number, number))
-    found = await bench.run("r1", lambda: [(bench.folder / f"f{n}").unlink() for n in range(4)])
+
+    def work() -> None:
+        for path in list(bench.folder.iterdir()):
+            path.unlink()
+
+    found = await bench.run("r1", work)
     assert (found.undoable, found.lost) == (2, 2)
     bench.undo("block", "r1")
     assert sorted(bench.files) == ["f2", "f3"]
@@ -298,10 +302,13 @@ async def test_f18_a_second_run_reads_only_what_changed(bench: RunBench, monkeyp
     for number in range(50):
         bench.write(f"f{number}", f"{number}\n")()
     read: list[int] = []
-    true = kept_folder.Checkpoints.keep_content
-    monkeypatch.setattr(
-        Checkpoints, "keep_content", lambda self, data, sync=True: read.append(1) or true(self, data, sync=sync)
-    )
+    keep = Checkpoints.keep_content
+
+    def count(self: Checkpoints, data: bytes, *, sync: bool = True) -> str:
+        read.append(1)
+        return keep(self, data, sync=sync)
+
+    monkeypatch.setattr(Checkpoints, "keep_content", count)
     await asyncio.sleep(0.02)
     await bench.run("r1", lambda: None)
     assert len(read) == 50

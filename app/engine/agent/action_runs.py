@@ -131,7 +131,8 @@ class ActionRuns:
             if apart is None and own is None:  # else it says nothing about the kernel of its language
                 self._decisions.note_run(block, ruling)
             if keeps:
-                await self._keeper.begin(block.id, self._decisions.named_paths(block, ruling))
+                reading, base = None if ruling is None else ruling.reading, self._decisions.policy.base
+                await self._keeper.begin(block.id, self._decisions.folders.written_paths(block, reading, base))
             return await execution.run()
         finally:
             self._executions.remove(execution)

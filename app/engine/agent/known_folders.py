@@ -1,34 +1,37 @@
 """The folders that code changed to, as far as its sources said so: a relative path may begin in any of them."""
 
+from oi_tui.app.engine.agent.runners import Runners
+from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.policy.losses import MANY_FOLDERS, folders_of, named_paths
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rules import Base
 
-KernelLife = tuple[str, int]
-"""What runs code, and its generation: a new one begins in the folder of the session."""
-
 
 class KnownFolders:
-    """Those of one session."""
+    """Those of one session: a kernel that is started anew begins in its folder again."""
 
-    def __init__(self, known: dict[KernelLife, tuple[str, ...]] | None = None) -> None:
-        self._known = dict(known or {})
+    def __init__(self, runners: Runners) -> None:
+        self._runners = runners
+        self._known: dict[tuple[str, int], tuple[str, ...]] = {}
+        """By what ran the code and its generation."""
 
     def copy(self) -> "KnownFolders":
         """The same, which a fork goes on with."""
-        return KnownFolders(self._known)
+        other = KnownFolders(self._runners)
+        other._known = dict(self._known)
+        return other
 
-    def of(self, life: KernelLife) -> tuple[str, ...]:
-        """Absolute paths, beside that of the session."""
-        return self._known.get(life, ())
+    def of(self, block: ActionBlock) -> tuple[str, ...]:
+        """Where this block may begin, beside the folder of the session; absolute."""
+        return self._known.get((block.runs_in, self._runners.next_generation(block)), ())
 
-    def note(self, life: KernelLife, reading: SourceFacts | None, base: Base) -> None:
-        """Code with this reading is about to run there."""
+    def note(self, block: ActionBlock, reading: SourceFacts | None, base: Base) -> None:
+        """A block with this reading is about to run."""
         if reading is not None and reading.folders:
-            known = self.of(life)
-            new = folders_of(reading, base, known)
-            self._known[life] = tuple(dict.fromkeys((*known, *new)))[-MANY_FOLDERS:]
+            known = self.of(block)
+            now = tuple(dict.fromkeys((*known, *folders_of(reading, base, known))))[-MANY_FOLDERS:]
+            self._known[block.runs_in, self._runners.next_generation(block)] = now
 
-    def written_paths(self, life: KernelLife, reading: SourceFacts | None, base: Base) -> tuple[str, ...]:
-        """What code with this reading would write, move or delete there as far as it says so; absolute."""
-        return () if reading is None else named_paths(reading, base, self.of(life))
+    def written_paths(self, block: ActionBlock, reading: SourceFacts | None, base: Base) -> tuple[str, ...]:
+        """What a block with this reading would write, move or delete as far as it says so; absolute."""
+        return () if reading is None else named_paths(reading, base, self.of(block))

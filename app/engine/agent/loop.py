@@ -124,8 +124,7 @@ class Session:
             instructions=self.instructions,
             ready=ready,
         )
-        terms = RunTerms(seal, can_ask, clock, time_limit, find_written, keeper)
-        self.decisions.keeper = keeper
+        self.decisions.keeper, terms = keeper, RunTerms(seal, can_ask, clock, time_limit, find_written, keeper)
         self._runs = ActionRuns(
             self.transcript, self._runners, self.decisions, self.choices, self._halt, self.emit, terms
         )

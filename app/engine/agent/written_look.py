@@ -33,22 +33,21 @@ class RunKeeper(Protocol):
 
 
 class _NoKeeper:
-    """Keeps nothing, and says nothing about it."""
+    """For where there are no files of a person, or their settings keep none."""
 
     async def begin(self, block_id: str, named: Sequence[str]) -> None:
-        """Nothing is kept."""
+        """Code may run as it is."""
 
     async def end(self, block_id: str) -> WrittenFiles | None:
-        """Nothing is known."""
+        """What the run changed cannot be undone."""
         return None
 
     async def remarks(self, named: Sequence[str]) -> tuple[str, ...]:
-        """Nothing is said."""
+        """Questions have no word about undo: the person did without it."""
         return ()
 
 
 NO_KEEPER: RunKeeper = _NoKeeper()
-"""Where there are no files of a person, or their settings keep none."""
 
 
 def with_undo(written: WrittenFiles | None, left: WrittenFiles | None) -> WrittenFiles | None:

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from oi_tui.app.engine.core.settings_section import SettingsSection
-from oi_tui.app.engine.core.tool_settings import UndoSection, WebSection
+from oi_tui.app.engine.core.settings_section import SettingsSection, UndoSection, WebSection
 from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode, SandboxMode
 
 SET_BY_US = frozenset({

@@ -148,8 +148,7 @@ class OpenSession:
             self._titles = Titles(self.session, self._store, services.redactor, self._rests, tell)
         self.session.emitter.observers = tuple(self._observers())
         self._used = False  # whether anything was ever asked of it
-        self._jobs = JobQueue(tell)
-        self._tasks: list[asyncio.Task[None]] = []
+        self._jobs, self._tasks = JobQueue(tell), list[asyncio.Task[None]]()
 
     def _observers(self) -> Iterator[Observer]:
         """Who receives an event, in this order: it must be recorded before anybody can see it."""

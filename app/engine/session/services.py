@@ -63,6 +63,10 @@ MakeKernels = Callable[[KernelTies], ClosableKernels]
 """Gives fresh kernels for one session. The ties may change while they live: what is needed of them is asked then."""
 
 
+KeepChanges = Callable[[ToolTies], RunChanges]
+"""Gives what keeps the files of one session before its code runs."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Services:
     """Made once for an engine, by the composition root."""
@@ -92,8 +96,8 @@ class Services:
     """Servers of tools, shared by all sessions; None where there can be none."""
     checkpoints: Checkpoints | None = None
     """Files as they were before they were changed; None where none are kept."""
-    keep_changes: Callable[[ToolTies], RunChanges] | None = None
-    """Makes what keeps the files of a session before its code runs; None where that is not done."""
+    keep_changes: KeepChanges | None = None
+    """None where files are not kept before code runs."""
     spill_dir: Path | None = None
     """Where long outputs of tools are kept, as those of kernels are; None where they are not."""
     trial: Trial | None = None

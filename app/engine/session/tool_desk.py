@@ -1,5 +1,6 @@
 """The tools of one open session: made when it opens, listed for whoever asks."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import assert_never
@@ -64,8 +65,14 @@ class ToolDesk:
         own = (tool for make in services.make_tools for tool in make(ties))
         self.toolbox = Toolbox((*own, *services.tools), spill_dir=services.spill_dir)
         self._servers = ServerDesk(services.mcp, self.toolbox, ties.emit, tell)
-        self.begin, self.end = self._servers.begin, self._servers.end
-        self.add_resources = self._servers.add_resources
+        self.end, self.add_resources = self._servers.end, self._servers.add_resources
+        self._recovery: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """The session is open: what a killed engine left is found."""
+        self._servers.begin()
+        if self._changes is not None:
+            self._recovery = asyncio.create_task(self._changes.recover())
 
     async def settle(self) -> None:
         """Wait until the tools are there, for a while at most; files are kept meanwhile, before any code runs."""

@@ -121,6 +121,7 @@ class Checkpoints:
         self._folder, self._most, self._days, self._clock = folder, most, days, clock
         self._grown = most
         """Bytes that came since there was a look for what is too much."""
+        self._dropped = 0
 
     def keep_content(self, data: bytes, *, sync: bool = True) -> str:
         """Keep this content; its digest. Without `sync` a fall of the machine may take it."""
@@ -232,22 +233,27 @@ class Checkpoints:
 
     def open_runs(self, root: str) -> list[tuple[OpenRun, float]]:
         """Those in a folder, with the moment of their beginning."""
+        if not self._file.exists():
+            return []
         with self._open() as database:
             query = "SELECT session, turn, block, engine, at FROM folders WHERE root = ? AND block != ''"
             return [(OpenRun(*run), at) for *run, at in database.execute(query, (root,))]
 
     # -- bounds ----------------------------------------------------------------------------------------
 
-    def prune_grown(self) -> int:
-        """Prune, if enough has come since that was done last; how many changes went."""
-        if self._grown < self._most // GROWTH:
-            return 0
-        return self.prune()
+    def prune_grown(self) -> None:
+        """Prune, if enough has come since that was done last."""
+        if self._grown >= self._most // GROWTH:
+            self.prune()
 
-    def prune(self) -> int:
-        """Drop what is too old or too much, the oldest first, and contents that nothing names; how many changes went
-        because it was too much."""
-        self._grown, went = 0, 0
+    def take_dropped(self) -> int:
+        """How many changes went because there was too much, and nobody was told yet."""
+        dropped, self._dropped = self._dropped, 0
+        return dropped
+
+    def prune(self) -> None:
+        """Drop what is too old or too much, the oldest first, and contents that nothing names."""
+        self._grown = 0
         with self._open() as database:
             oldest = self._clock() - self._days * 86_400
             database.execute("DELETE FROM changes WHERE at < ?", (oldest,))
@@ -265,11 +271,10 @@ class Checkpoints:
                 if root:
                     database.execute("DELETE FROM files WHERE root = ?", (root,))
                 else:
-                    went += database.execute("DELETE FROM changes WHERE at <= ?", (at,)).rowcount
+                    self._dropped += database.execute("DELETE FROM changes WHERE at <= ?", (at,)).rowcount
         for path in self._contents():
             if path.name not in kept and path.stat().st_mtime < self._clock() - 60:  # else its change may come yet
                 path.unlink(missing_ok=True)
-        return went
 
     @property
     def _file(self) -> Path:

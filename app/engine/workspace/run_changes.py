@@ -105,9 +105,13 @@ class RunChanges:
         job = self._in_order(lambda: self._look_after(run, current))
         try:
             async with asyncio.timeout(PATIENCE):
-                return await asyncio.shield(job)
+                found = await asyncio.shield(job)
         except TimeoutError:
             return None
+        if dropped := self._checkpoints.take_dropped():
+            went = f"{quantity(dropped, 'older change')} of files can no longer be undone"
+            self._tell(f"{went}: no more is kept than undo.disk_mb says.")
+        return found
 
     @property
     def _current(self) -> RunUnderWay:
@@ -169,6 +173,7 @@ class RunChanges:
             for folder in self._folders:
                 folder.forget_named()
         self._note(current)
+        self._checkpoints.prune_grown()
         return found
 
     def _note(self, run: RunUnderWay) -> None:
