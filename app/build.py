@@ -120,8 +120,7 @@ def make_engine(
         # Decisions and the audit log: changes need approval.
         own=[*(paths.data_dir() / name for name in (FOLDERS, PLUGINS_FILE, AGREEMENTS_FILE)), paths.audit_dir()],
     )
-    secrets = redactor or redactor_of(setup, environ)
-    hooks = engine_hooks()
+    secrets, hooks = redactor or redactor_of(setup, environ), engine_hooks()
     models = Models(
         settings.model, environ=environ, keys=model_keys(environ, secrets.learn), own=registered_models(hooks)
     )
