@@ -14,7 +14,7 @@ from textual.widgets.text_area import TextAreaTheme
 
 from oi_tui.app.engine.text.safe import Editable, editable_text, without_hidden
 from oi_tui.themes.palette import Palette, rich_palette
-from oi_tui.widgets.keyrow import Hint, KeyLabel, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, key_in_use, key_labels
 from oi_tui.widgets.text_box import TextBox, editing_keys
 from oi_tui.widgets.timeline.source_view import gutter_width
 
@@ -121,7 +121,13 @@ class SourceEditor(TextBox):
         """The keys that end it."""
         if not self._discarding:
             return key_labels(self)
-        discard = KeyLabel("esc", "again discards your changes", "again discards", owner=self, action="give_up")
+        discard = KeyLabel(
+            key_in_use(self, "editor.cancel"),
+            "again discards your changes",
+            "again discards",
+            owner=self,
+            action="give_up",
+        )
         return discard, KeyLabel("any other key", "keep editing", "keep")
 
     @property

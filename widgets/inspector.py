@@ -29,7 +29,7 @@ from oi_tui.widgets.inspector_view import (
     summary,
     variable_entries,
 )
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, joint_label, key_labels
 from oi_tui.widgets.lettering import Options, Words
 
 
@@ -293,7 +293,10 @@ class Inspector(Vertical):
     def _show_peek(self) -> None:
         self.query_one("#inspector-peek").display = bool(self._peeked)
         if self._peeked:
-            labels = (KeyLabel("↑↓", "another", "other"), *key_labels(self))
+            labels = (
+                joint_label(self, "another", "inspector.up", "inspector.down")._replace(short="other"),
+                *key_labels(self),
+            )
         else:
             field = self.query_one(Input)
             word = "clear" if field.value else "close"

@@ -122,6 +122,15 @@ def key_hint(place: DOMNode, *parts: tuple[str, str], owner: type[DOMNode] | Non
     return " · ".join(f"{key} {words}" for key, words in keyed if key)
 
 
+def joint_label(owner: Widget, label: str, *names: str) -> KeyLabel:
+    """One label for the keys of these ids: `↑↓ select`."""
+    shown, before = "", ""
+    for key in filter(None, (key_in_use(owner, name) for name in names)):
+        shown += key if len(key) == len(before) == 1 else f" {key}"
+        before = key
+    return KeyLabel(shown.lstrip(), label, label)
+
+
 def stop_key(place: DOMNode) -> str:
     """The key that interrupts, and leads one step back, where it is not known that the main screen is around."""
     return shown_key(_BACK, keymap_of(place))

@@ -26,7 +26,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.whereabouts import describe_running_line
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import KeyLabel, KeyRow, back_label, key_in_use
+from oi_tui.widgets.keyrow import KeyLabel, KeyRow, back_label, joint_label, key_in_use, stop_key
 from oi_tui.widgets.lettering import Words, lettering
 from oi_tui.widgets.stray_keys import NOT_ARMED
 
@@ -37,7 +37,7 @@ PLANNER = "tool plan"
 """Who asks for a plan: the panel of the plan is a key away."""
 
 WHITHER = "Your answer goes there and to the model. It approves no code."
-NOTHING_PICKED = "Pick a choice by its number or an arrow, or type an answer; Escape gives none."
+NOTHING_PICKED = "Pick a choice by its number or an arrow, or type an answer; {key} gives none."
 
 
 class AnswerInput(Field):
@@ -257,7 +257,7 @@ class QuestionPanel(Widget):
         line = event.value
         if request.choices and not line.strip():
             if choices.current is None:
-                self.say(NOTHING_PICKED)
+                self.say(NOTHING_PICKED.format(key=stop_key(self)))
                 return
             line = str(choices.current + 1)
         self._send(input_answer(request, line))
@@ -309,7 +309,11 @@ class QuestionPanel(Widget):
     def _show_keys(self) -> None:
         asked = self.request
         if asked is not None and asked.asked_by:
-            picks = (KeyLabel("↑↓", "pick", "pick", self.armed),) if asked.choices else ()
+            picks = (
+                (joint_label(self, "pick", "question.up", "question.down")._replace(enabled=self.armed),)
+                if asked.choices
+                else ()
+            )
             panel = key_in_use(self, "steps") if asked.asked_by == PLANNER else ""
             self.query_one(KeyRow).labels = (
                 *picks,

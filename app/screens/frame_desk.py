@@ -51,7 +51,7 @@ class KernelFrame:
         if self._answer is None or self._answer.done() or seen.request_id != self._request:
             return
         if seen.telling == "busy":
-            self.state = f"{self._language} is busy: waiting · esc stops"
+            self.state = f"{self._language} is busy: waiting"
         else:
             self._answer.set_result(seen)
 

@@ -13,7 +13,7 @@ from oi_tui.app.engine.core.blocks import ProseBlock
 from oi_tui.app.guide.pages import guide_pages
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyRow, joint_label, key_labels
 from oi_tui.widgets.lettering import Options, Words
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -68,7 +68,7 @@ class GuideScreen(ModalScreen[None]):
         self.query_one(Options).can_focus = False
         self.query_one(Input).focus()
         self.query_one(KeyRow).labels = (
-            KeyLabel("↑↓ pgup pgdn", "scroll", "scroll"),
+            joint_label(self, "scroll", "guide.up", "guide.down", "guide.page_up", "guide.page_down"),
             *key_labels(self, "tab", "enter", "esc"),
         )
         self._timeline.reset([ProseBlock(id=topic, text=text, state="complete") for topic, text in self._texts.items()])

@@ -15,7 +15,7 @@ from oi_tui.app.engine.core.session_records import PastPrompt
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.screens.pick import PickScreen
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyRow, joint_label, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 WIDE = 300
@@ -49,7 +49,7 @@ class HistoryScreen(PickScreen[str | None]):
         super().on_mount()
         self.query_one(KeyRow).labels = (
             *key_labels(self, "enter"),
-            KeyLabel("↑↓", "choose", "choose"),
+            joint_label(self, "choose", "pick.up", "pick.down"),
             *key_labels(self, "esc"),
         )
 

@@ -22,7 +22,7 @@ from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.pick import PickScreen
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyRow, joint_label, key_hint, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 _GROUPS: dict[ChoiceKind, str] = {
@@ -236,7 +236,7 @@ class KernelScreen(PickScreen[KernelWish | None]):
         server = choice is not None and choice.kind == "server"
         words = {"enter": ("install ipykernel …", "install …")} if choice is not None and choice.remedy else None
         self.query_one(KeyRow).labels = (
-            KeyLabel("↑↓", "move", "move"),
+            joint_label(self, "move", "pick.up", "pick.down"),
             *key_labels(self, "enter", words=words),
             *(key_labels(self, "ctrl+s") if choice is not None and _can_be_kept(choice) else ()),
             *(key_labels(self, "tab") if server else ()),
@@ -250,10 +250,11 @@ class KernelScreen(PickScreen[KernelWish | None]):
         if choice.server:
             parts.append(lettering((_FAR, "$warning")))
         if choice.obstacle:
-            offer = " Enter asks whether to install it." if choice.remedy else ""
+            asks = key_hint(self, ("pick.take", "asks whether to install it.")) if choice.remedy else ""
+            offer = f" {asks}" if asks else ""
             parts.append(lettering((choice.obstacle, "$warning"), offer))
         elif choice.in_use:
-            parts.append(lettering("In use. Enter and Escape keep it; /restart starts it afresh."))
+            parts.append(lettering("In use. /restart starts it afresh."))
         elif not choice.is_language:
             cost = _GOES_ON if choice.kind == "running" else _COST
             asks = "oi-tui asks before it does so. " if self._busy() or choice.costs else ""

@@ -20,7 +20,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.bound_keys import BoundKeys, KeyConflict
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.app.settings.own_file import KeyFaults, set_setting, unset_setting
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, joint_label, key_hint, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.text_box import UNBOUND
 
@@ -134,7 +134,8 @@ class KeysScreen(PickScreen[None]):
             if all(word in told for word in wanted):
                 rows.append(_Binding(one, keys, one.id in self._control.wished))
         self._list(rows)
-        about = "" if self._set == self._control.set_name else " · enter uses it, escape keeps yours"
+        hints = key_hint(self, ("pick.take", "uses it"), ("pick.back", "keeps yours"))
+        about = "" if self._set == self._control.set_name or not hints else f" · {hints}"
         self.query_one("#pick-title", Words).update(f"Keys · set: {self._set}{about}")
 
     def _list(self, rows: list[_Binding]) -> None:
@@ -332,7 +333,7 @@ class KeysScreen(PickScreen[None]):
     def _show_keys(self) -> None:
         match self._mode:
             case "find":
-                labels: tuple[KeyLabel, ...] = (KeyLabel("↑↓", "select", "select"), *key_labels(self))
+                labels: tuple[KeyLabel, ...] = (joint_label(self, "select", "pick.up", "pick.down"), *key_labels(self))
             case "press":
                 labels = (KeyLabel("any key", "what it does", "what it does"), KeyLabel("esc esc", "back", "back"))
             case "conflict":

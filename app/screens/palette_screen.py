@@ -14,7 +14,7 @@ from textual.widgets import Input, OptionList
 
 from oi_tui.app.commands.registry import Command, Situation, WrongArgument, own_keys
 from oi_tui.app.screens.pick import PickScreen
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels, keymap_of
+from oi_tui.widgets.keyrow import Hint, KeyRow, joint_label, key_labels, keymap_of
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 _TYPED = frozenset({"budget", "rule"})
@@ -83,7 +83,7 @@ class PaletteScreen(PickScreen[Picked | None]):
         now = self._current.get(self._command.id, "") if self._command else ""
         kept = ("ctrl+s",) if self._command is not None and self._command.id in _KEPT else ()
         labels = key_labels(self, "enter", *kept, "esc")
-        self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), *labels)
+        self.query_one(KeyRow).labels = (joint_label(self, "select", "pick.up", "pick.down"), *labels)
         title = self.TITLE if self._command is None else self._command.title
         self.query_one("#pick-title", Words).update(f"{title} · now: {now}" if now else title)
         self._rows = list(

@@ -21,7 +21,7 @@ from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyRow, joint_label, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 _NAMES = 16
@@ -99,7 +99,7 @@ class ProfileScreen(PickScreen[str | None]):
         """The one in use is highlighted."""
         self._all = self._book.rows()
         super().on_mount()
-        self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), *key_labels(self))
+        self.query_one(KeyRow).labels = (joint_label(self, "select", "pick.up", "pick.down"), *key_labels(self))
 
     def on_resize(self) -> None:
         """A line has as much of the words as there is room."""

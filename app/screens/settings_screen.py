@@ -33,7 +33,7 @@ from oi_tui.app.settings.control import SettingsControl
 from oi_tui.app.settings.effective import SettingState, setting_states
 from oi_tui.app.settings.own_file import overriding_variable, own_file, write_own_file
 from oi_tui.themes.loader import AUTO, theme_names
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyRow, joint_label, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 _KEYS = 28
@@ -299,7 +299,7 @@ class SettingsScreen(PickScreen[None]):
         off = () if state is not None and state.own is not UNSET else ("delete",)
         words = {"tab": ("all", "all")} if self._only_changed else {}
         labels = key_labels(self, words=words, off=off)
-        self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), *labels)
+        self.query_one(KeyRow).labels = (joint_label(self, "select", "pick.up", "pick.down"), *labels)
 
 
 def _of_choice(choice: str) -> list[Any]:

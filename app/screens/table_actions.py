@@ -15,7 +15,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.line_ask import LineAskScreen
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.app.screens.save_as import SaveFailed, save
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_hint, key_in_use, key_labels
 from oi_tui.widgets.lettering import Options, Words
 from oi_tui.widgets.timeline.table_data import MOST_COLUMNS
 from oi_tui.widgets.viewer.frame_filter import FILTER_HELP, FilterError, filter_text, parse_filter
@@ -94,14 +94,15 @@ class TableActions:
         return True
 
     async def _save(self, path: Path) -> None:
-        rows = 0
+        rows, stops = 0, key_hint(self._pane, ("viewer.back", "stops"))
+        stops = stops and f" · {stops}"
         try:
             with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", newline="") as file:
                 grid = self._pane.grid
                 async for part in csv_parts(self._pane.pager, range(grid.matching), grid.order):
                     await asyncio.to_thread(file.write, part.text)
                     rows = part.rows
-                    self._tell(f"saving … {rows:,} of {grid.matching:,} rows · esc stops")
+                    self._tell(f"saving … {rows:,} of {grid.matching:,} rows{stops}")
                 file.flush()
                 await asyncio.to_thread(save, path, Path(file.name))
         except (SaveFailed, NoRows) as failed:
@@ -171,7 +172,7 @@ class ColumnsScreen(PickScreen[set[int] | None]):
         """Enter shows or hides one."""
         super().on_mount()
         self.query_one("#pick-text", Words).update("At least one column is shown.")
-        enter = KeyLabel("enter", "show or hide", "toggle", owner=self, action="take")
+        enter = KeyLabel(key_in_use(self, "pick.take"), "show or hide", "toggle", owner=self, action="take")
         self.query_one(KeyRow).labels = (enter, *key_labels(self, "esc"))
 
     def look_for(self, words: str) -> None:

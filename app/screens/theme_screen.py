@@ -20,7 +20,7 @@ from oi_tui.app.screens.pick import PickScreen
 from oi_tui.themes.loader import AUTO, ThemeError, theme_names
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyRow, joint_label, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.timeline.view import Timeline
 
@@ -117,7 +117,7 @@ class ThemeScreen(PickScreen[ChosenTheme | None]):
         timeline.reset(self._blocks)
         timeline.scroll_to_end()
         super().on_mount()
-        self.query_one(KeyRow).labels = (KeyLabel("↑↓", "look", "look"), *key_labels(self))
+        self.query_one(KeyRow).labels = (joint_label(self, "look", "pick.up", "pick.down"), *key_labels(self))
 
     def look_for(self, words: str) -> None:
         """Names that have these words."""

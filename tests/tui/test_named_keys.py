@@ -1,5 +1,6 @@
 """Texts that name keys: they name those in use, on the main screen, and no other text in the source names one."""
 
+import ast
 import re
 
 import pytest
@@ -42,6 +43,70 @@ def test_C21_no_text_in_the_source_names_a_key_that_can_be_bound_to_something_el
                 if named := [words for words in said if NAMES_A_KEY.search(words)]:
                     found[name] = named
     assert found == {}
+
+
+NAMES_A_PLAIN_KEY = re.compile(
+    r"(?<![\w/.`'+-])(enter|escape|esc|backspace|pgup|pgdn)(?![\w+(.-])|(?<![\w'])press ([a-z])(?!\w| key| number)",
+    re.IGNORECASE,
+)
+
+SENDS = "Enter in the prompt always sends"
+FIELD = "Enter in a field, which has no id"
+LISTS = "Enter in a list or tree of Textual's, which has no id"
+NEVER = "what Enter never does"
+
+MAY_NAME_PLAIN_KEYS = {
+    "app/commands/registry.py": ("enter", SENDS),
+    "app/screens/bottom.py": ("enter", SENDS),
+    "app/screens/choose.py": ("enter", LISTS),
+    "app/screens/command_desk.py": ("enter", SENDS),
+    "app/screens/folder.py": ("enter", LISTS),
+    "app/screens/keys_screen.py": ("enter escape esc", "it catches all keys then, and these two lead out"),
+    "app/screens/line_ask.py": ("enter", FIELD),
+    "app/screens/prompt_desk.py": ("enter", SENDS),
+    "app/screens/save_as.py": ("enter", FIELD),
+    "widgets/approval.py": ("enter", NEVER),
+    "widgets/approval_keys.py": ("enter", FIELD),
+    "widgets/inspector.py": ("enter", FIELD),
+    "widgets/inspector_view.py": ("enter", FIELD),
+    "widgets/plan_steps.py": ("enter", FIELD),
+    "widgets/question.py": ("enter", FIELD),
+    "widgets/search_bar.py": ("enter", FIELD),
+    "widgets/status.py": ("enter", SENDS),
+    "widgets/stray_keys.py": ("enter", NEVER),
+    "widgets/viewer/json_tree.py": ("enter", LISTS),
+    "widgets/welcome.py": ("enter", SENDS),
+}
+"""Where these keys are named as they are, and why they are never others."""
+
+
+def plain_keys(source: str) -> set[str]:
+    """The keys that its texts and its labels of keys name, all but those of its bindings."""
+    texts = [words for _, words in said_in_source(source) if len(words.split()) > 1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "KeyLabel" and node.args:
+            texts += [str(node.args[0].value)] if isinstance(node.args[0], ast.Constant) else []
+    return {(key or letter).lower() for text in texts for key, letter in NAMES_A_PLAIN_KEY.findall(text)}
+
+
+def test_C21_no_text_names_enter_or_escape_where_another_key_may_do_that() -> None:
+    others = MAY_NAME_KEYS.keys() | {"app/subcommands/secret_prompt.py"}  # it reads a line of the terminal
+    found = {}
+    for path in sorted([*(ROOT / "widgets").rglob("*.py"), *(ROOT / "app").glob("[cfs]*/*.py")]):
+        name = str(path.relative_to(ROOT))
+        if name not in others and (keys := plain_keys(path.read_text(encoding="utf-8"))):
+            found[name] = keys
+    may = {name: set(keys.split()) for name, (keys, _) in MAY_NAME_PLAIN_KEYS.items()}
+    assert found == may
+
+
+def test_C21_a_plain_key_is_found_in_a_text_and_a_label_and_not_in_a_binding() -> None:
+    source = (
+        'def f():\n    """Enter sends it."""\n'
+        'say("esc stops it")\nsay(f"{x}: press y now")\nsay("centre it, press a key")\n'
+        'Hint("pgup", "up", "Up")\nKeyLabel("enter", "back")\nKeyLabel("↑↓", "move")\n'
+    )
+    assert plain_keys(source) == {"esc", "y", "enter"}
 
 
 def test_C21_a_hint_spells_keys_as_they_are_typed_and_leaves_out_what_is_unbound() -> None:

@@ -131,7 +131,7 @@ async def test_Q2_enter_alone_picks_nothing(play: Play) -> None:
         await stage.pilot.press("enter")
         await stage.settle()
         assert stage.engine.asked == []
-        assert stage.told(NOTHING_PICKED)
+        assert stage.told(NOTHING_PICKED.format(key="esc"))
 
 
 async def test_Q2_no_key_that_approves_code_answers_and_no_answer_approves(play: Play) -> None:

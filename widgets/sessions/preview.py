@@ -6,8 +6,10 @@ from textual.containers import Vertical
 from oi_tui.app.engine.core.library_replies import SessionSeen
 from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.app.engine.text.words import one_line, quantity
+from oi_tui.widgets.keyrow import key_hint
 from oi_tui.widgets.lettering import Words, lettering
 from oi_tui.widgets.sessions.row_view import UNTITLED, count, folder_text, short_model
+from oi_tui.widgets.sessions.session_rows import SessionRows
 from oi_tui.widgets.timeline.view import Timeline
 
 
@@ -64,7 +66,9 @@ class Preview(Vertical):
         rest = seen.count - len(seen.blocks)
         more = self.query_one("#preview-more", Words)
         more.display = rest > 0
-        more.update(f"… {quantity(rest, 'more block')} · enter opens it")
+        opens = key_hint(self, ("sessions.open", "opens it"), owner=SessionRows)
+        opens = opens and f" · {opens}"
+        more.update(f"… {quantity(rest, 'more block')}{opens}")
 
     def scroll_half(self, step: int) -> None:
         """Half a page down or up."""

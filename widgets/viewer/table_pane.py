@@ -13,7 +13,7 @@ from textual.worker import Worker
 
 from oi_tui.app.engine.core.variable import FrameCondition
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.keyrow import Hint
+from oi_tui.widgets.keyrow import Hint, key_hint
 from oi_tui.widgets.rows.scroll_bar import SCROLL_BAR, ScrollBar
 from oi_tui.widgets.timeline.search import Search
 from oi_tui.widgets.timeline.table_data import TableData
@@ -118,7 +118,8 @@ class TablePane(Widget, can_focus=True):
         if not grid.matching:
             return "no rows match" if grid.where else "no rows"
         if self._loading is not None and grid.cell(row, column) is None:
-            return self.pager.source.state or "reading … · esc stops"
+            stops = key_hint(self, ("viewer.back", "stops"))
+            return " · ".join(filter(None, (self.pager.source.state or "reading …", stops)))
         where = ("not all is here · " if self.pager.is_frozen else "") + self.pager.describe_row(row)
         return where if row == self.pager.gap else f"{where} · {grid.name(column)}"
 
