@@ -5,10 +5,13 @@ from pathlib import Path
 
 from textual.widget import Widget
 
+from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.library_replies import FormatsFound
 from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.tool_replies import ServersFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.engine_choices import EngineChoices
+from oi_tui.app.screens.extract_desk import ExtractDesk
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.kernel_screen import KernelPicks
 from oi_tui.app.screens.key_desk import KeyDesk
@@ -57,6 +60,7 @@ class Parts:
     choices: EngineChoices
     plugins: PluginDesk
     servers: ServerScreens
+    extractions: ExtractDesk
     keys: KeyDesk
 
     @classmethod
@@ -96,6 +100,7 @@ class Parts:
             choices,
             plugins,
             ServerScreens(bridge, desk),
+            ExtractDesk(bridge, desk),
             KeyDesk(settings),
         )
 
@@ -123,6 +128,8 @@ class Parts:
                 self.plugins.show_all()
             case ["servers"]:
                 self.servers.show_all()
+            case ["extract"]:
+                self.extractions.open(argument)
             case ["panel"]:
                 self.plugins.show_panel(argument)
             case ["plugin", command]:
@@ -130,10 +137,17 @@ class Parts:
             case _:
                 raise ValueError(f"nothing is called {name}")
 
-    def take_formats(self, found: FormatsFound) -> None:
-        """In what sessions can be written, for the list and what completes `/export`."""
-        self.sessions.formats = all_formats(found.formats)
-        self.plugins.offer("export", {one.name: one.title for one in self.sessions.formats})
+    def take(self, found: ServersFound | FormatsFound | ExtractionFound) -> None:
+        """What the engine says of servers and extractions; in what sessions can be written, for the list and what
+        completes `/export`."""
+        match found:
+            case ServersFound():
+                self.servers.take(found)
+            case ExtractionFound():
+                self.extractions.take(found)
+            case FormatsFound():
+                self.sessions.formats = all_formats(found.formats)
+                self.plugins.offer("export", {one.name: one.title for one in self.sessions.formats})
 
     async def _toggle_steps(self) -> None:
         """The panel of the plan beside the timeline."""

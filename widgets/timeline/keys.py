@@ -52,7 +52,6 @@ TIMELINE_KEYS: list[BindingType] = [
         id="timeline.run_dependents",
     ),
     Binding("u", "ask('reuse')", "Use the text as a prompt", id="timeline.reuse"),
-    Binding("U", "ask('undo')", "Undo its changes of files; they are shown first", id="timeline.undo"),
     Binding("P", "ask('pin')", "Pin: the model is always sent the block", id="timeline.pin"),
     Binding("L", "ask('leave_out')", "Leave the block out of what the model is sent", id="timeline.leave_out"),
     Binding("F", "ask('fork')", "Fork: continue from here on a new branch", id="timeline.fork"),

@@ -47,7 +47,7 @@ LONG_JUMP = 500
 """Rows; further moves trust the estimated heights."""
 
 BlockAction = Literal[
-    "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "undo", "save", "browser",
+    "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
     "dependents", "zoom", "open_outside", "fork", "rewind", "again", "pin", "leave_out",
     "operate", "menu",
 ]  # fmt: skip

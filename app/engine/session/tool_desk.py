@@ -1,12 +1,10 @@
 """The tools of one open session: made when it opens, listed for whoever asks."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import assert_never
 
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.agent.written_look import NO_KEEPER, RunKeeper
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import PlanChanged
 from oi_tui.app.engine.core.plan import bounded_steps
@@ -59,26 +57,11 @@ class ToolDesk:
             end_planning=lambda: session().choices.end_planning(),
         )
         self._undo = UndoDesk(services, session, session_id, tell)
-        self._changes = None if services.keep_changes is None else services.keep_changes(ties)
-        self.keeper: RunKeeper = NO_KEEPER if self._changes is None else self._changes
-        """Keeps files before code runs."""
         own = (tool for make in services.make_tools for tool in make(ties))
         self.toolbox = Toolbox((*own, *services.tools), spill_dir=services.spill_dir)
         self._servers = ServerDesk(services.mcp, self.toolbox, ties.emit, tell)
-        self.end, self.add_resources = self._servers.end, self._servers.add_resources
-        self._recovery: asyncio.Task[None] | None = None
-
-    def begin(self) -> None:
-        """The session is open: what a killed engine left is found."""
-        self._servers.begin()
-        if self._changes is not None:
-            self._recovery = asyncio.create_task(self._changes.recover())
-
-    async def settle(self) -> None:
-        """Wait until the tools are there, for a while at most; files are kept meanwhile, before any code runs."""
-        if self._changes is not None:
-            self._changes.prepare()
-        await self._servers.settle()
+        self.begin, self.end, self.settle = self._servers.begin, self._servers.end, self._servers.settle
+        self.add_resources = self._servers.add_resources
 
     def _tell_tools(self) -> None:
         off = self.toolbox.off
