@@ -74,6 +74,15 @@ w.VBox([power, months, day, at, moment, plain, colour, play, place, shown, tell]
 """
 
 
+BARS = """
+from tqdm.auto import tqdm
+for one in tqdm(range(3), desc='work'):
+    pass
+for one in tqdm(iter('ab'), desc='any'):
+    pass
+"""
+
+
 def codes(front: Front) -> list[CodeBlock]:
     return [one for one in front.transcript.blocks if isinstance(one, CodeBlock)]
 
@@ -117,6 +126,7 @@ async def test_R23_widgets_are_operated_and_what_hangs_on_them_runs_as_the_perso
     tmp_path: Path, kernel_environ: dict[str, str]
 ) -> None:
     require("ipywidgets")
+    require("tqdm")
     launch = Launch(cwd=tmp_path, environ=kernel_environ, widget_views=find_built_in_view)
     async with engine(tmp_path, FakeModel(), kernels=lambda ties: Kernels(launch)) as front:
         await front.client.send(Open())
@@ -232,6 +242,14 @@ async def test_R23_widgets_are_operated_and_what_hangs_on_them_runs_as_the_perso
         controls, at = first, 0
         await front.client.send(WatchWidgets(language="python", names=(name,)))
         await found(front)
+
+        # Bars of tqdm: of a loop with an end and of one without.
+        await front.client.send(Run(language="python", source=BARS))
+        done += 1
+        bars = [one for one in (await ended(front, done)).outputs if isinstance(one, RichOutput)]
+        with_end, without = (str(bar.data["text/plain"]) for bar in bars)
+        assert with_end.startswith(f"work: 100% {'█' * 30} 3/3 [00:0")
+        assert without.startswith("any: 2/? [00:0")
 
         # A fresh kernel does not have them.
         await front.client.send(Restart(language="python"))
