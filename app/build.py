@@ -19,6 +19,7 @@ from oi_tui.app.engine.core.offline import go_offline, is_offline
 from oi_tui.app.engine.core.programs import Program
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import FunctionsSection, KernelSection, Settings, without_network
+from oi_tui.app.engine.core.settings_section import UndoSection
 from oi_tui.app.engine.core.verbs import UseModel
 from oi_tui.app.engine.core.widget_views import FindView
 from oi_tui.app.engine.environments.discovery import choose_environment
@@ -61,7 +62,8 @@ from oi_tui.app.engine.session.limits import SpendingLimits
 from oi_tui.app.engine.session.model_switch import Servers
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.own_tools import own_tools
-from oi_tui.app.engine.session.services import KernelTies, Services
+from oi_tui.app.engine.session.services import KeepChanges, KernelTies, Services
+from oi_tui.app.engine.skills.kept_functions import FUNCTIONS_FILE
 from oi_tui.app.engine.skills.skill_folder import skills_dir
 from oi_tui.app.engine.text.own_template import fill_template
 from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
@@ -71,10 +73,14 @@ from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
 from oi_tui.app.engine.web.web_tools import web_tools
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
 from oi_tui.app.engine.workspace.file_tools import file_tools
+from oi_tui.app.engine.workspace.kept_folder import MEGABYTE, KeepLimits
+from oi_tui.app.engine.workspace.run_changes import keep_changes
 from oi_tui.app.frontend.client import LocalClient
-from oi_tui.app.headless.json_answer import wanted_schema
 from oi_tui.plugins.decisions_file import PLUGINS_FILE
 from oi_tui.plugins.host import engine_hooks
+
+OWN_RECORDS = (FOLDERS, PLUGINS_FILE, AGREEMENTS_FILE, FUNCTIONS_FILE)
+"""What the person decided, in our folder."""
 
 
 def checkpoints_dir() -> Path:
@@ -116,7 +122,7 @@ def make_engine(
         trusted=setup.trusted,
         seen=setup.rules,
         # Decisions and the audit log: changes need approval.
-        own=[*(paths.data_dir() / name for name in (FOLDERS, PLUGINS_FILE, AGREEMENTS_FILE)), paths.audit_dir()],
+        own=[*(paths.data_dir() / name for name in OWN_RECORDS), paths.audit_dir()],
     )
     secrets, hooks = redactor or redactor_of(setup, environ), engine_hooks()
     models = Models(
@@ -139,7 +145,7 @@ def make_engine(
     )
     spill_dir = paths.private_dir(paths.data_dir() / "outputs")
     added = kernel_additions(hooks, settings.functions)
-    checkpoints = Checkpoints(checkpoints_dir())
+    checkpoints = Checkpoints(checkpoints_dir(), most=(undo := settings.undo).disk_mb * MEGABYTE, days=undo.days)
     web = web_tools(settings.web, environ, credential_store(), secrets.learn)
     return Engine(
         Services(
@@ -155,15 +161,21 @@ def make_engine(
             ledger=Ledger(ledger_file()),
             hooks=hooks,
             instructions=instructions,
-            make_tools=(file_tools(profile, checkpoints), web, *own_tools(setup)),
+            make_tools=(file_tools(profile, checkpoints), web, *own_tools(setup, hooks)),
             mcp=mcp_servers(setup, environ, secrets),
             checkpoints=checkpoints,
+            keep_changes=make_keeping(profile, checkpoints, undo) if undo.code else None,
             spill_dir=spill_dir,
-            read_schema=lambda given: wanted_schema(given, setup)[0],
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
             expect_request=models.expect_request,
         )
     )
+
+
+def make_keeping(profile: Profile, checkpoints: Checkpoints, undo: UndoSection) -> KeepChanges:
+    """What keeps the files of a session before code runs, within the limits of the settings."""
+    limits = KeepLimits(undo.files, undo.file_mb * MEGABYTE, undo.folder_mb * MEGABYTE)
+    return keep_changes(profile, checkpoints, limits, paths.own_dirs())
 
 
 def mcp_servers(setup: Configure, environ: Mapping[str, str], redactor: Redactor) -> McpServers:

@@ -36,6 +36,7 @@ from oi_tui.app.engine.core.chat_model import (
     TextDelta,
     ToolDelta,
 )
+from oi_tui.app.engine.core.embedding import Embedding
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
@@ -103,6 +104,7 @@ __all__ = [
     "Delta",
     "Document",
     "Drawing",
+    "Embedding",
     "ErrorOutput",
     "Exporter",
     "FrameExcerpt",

@@ -5,7 +5,8 @@ the beginning of a name means.
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from oi_tui.app.commands.registry import COMMANDS, Command, WrongArgument
+from oi_tui.app.commands.argument_verbs import WrongArgument
+from oi_tui.app.commands.registry import COMMANDS, Command
 from oi_tui.app.commands.typed import SlashLine, is_there
 from oi_tui.app.engine.core.verbs import AnyVerb
 from oi_tui.app.engine.text.safe import safe_text

@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from oi_tui.app.commands.argument_verbs import WrongArgument
 from oi_tui.app.commands.command_set import CommandSet, TakenName, check_new_name
 from oi_tui.app.commands.mentions import find_mentions
-from oi_tui.app.commands.registry import Argument, Command, WrongArgument
+from oi_tui.app.commands.registry import Argument, Command
 from oi_tui.app.commands.typed import SlashLine, interpret
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.instructions import TemplateValue

@@ -3,37 +3,36 @@ A row has either an `action` of the screen or the app, or a `verb` that is sent 
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
-from oi_tui.app.commands.budget_words import read_budget
+from oi_tui.app.commands.argument_verbs import (
+    approval_verb,
+    budget_verb,
+    changes_verb,
+    complete_verb,
+    function_verb,
+    keep_verb,
+    kernel_verb,
+    model_verb,
+    plan_mode_verb,
+    rule_verb,
+)
 from oi_tui.app.commands.theme_folders import theme_folders
 from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.tool_verbs import FindTools, LookPurpose, ReadChanges, SetPlanMode, UndoChanges, UndoScope
-from oi_tui.app.engine.core.values import ApprovalMode
+from oi_tui.app.engine.core.tool_verbs import FindSkills, FindTools, LookPurpose
 from oi_tui.app.engine.core.verbs import (
-    AddRule,
     AnyVerb,
     Clear,
     Compact,
     Detach,
     FindInstructions,
-    FindKernels,
-    FindModels,
     Pause,
     ReadContext,
     Restart,
     Retry,
-    SetApproval,
-    SetComplete,
     TellUsage,
-    UseKernel,
-    UseModel,
 )
 from oi_tui.themes.loader import AUTO, theme_names
-
-
-class WrongArgument(Exception):
-    """What stands after a slash command makes no sense there; the text says what would."""
 
 
 class Argument(NamedTuple):
@@ -133,65 +132,12 @@ def _themes() -> Mapping[str, str]:
     return {AUTO: "dark or light as the terminal"} | dict.fromkeys(theme_names(theme_folders()), "")
 
 
-def _use_model(argument: str) -> AnyVerb:
-    return UseModel(name=argument) if argument else FindModels()
-
-
-def _use_kernel(argument: str) -> AnyVerb:
-    name, _, word = argument.rpartition(" ")
-    if word == "yes" and name.strip():
-        return UseKernel(name=name.strip(), agreed=True)
-    return UseKernel(name=argument) if argument else FindKernels()
-
-
-def _set_approval(argument: str) -> AnyVerb:
-    if (mode := next((one for one in get_args(ApprovalMode) if one == argument), None)) is not None:
-        return SetApproval(mode=mode)
-    raise WrongArgument("Say /approve ask, /approve auto, /approve plan or /approve never.")
-
-
-def _set_plan_mode(argument: str) -> AnyVerb:
-    if argument not in ("", "on", "off"):
-        raise WrongArgument("Say /plan, or /plan off.")
-    return SetPlanMode(on=argument != "off")
-
-
-def _set_budget(argument: str) -> AnyVerb:
-    if (budget := read_budget(argument)) is None:
-        raise WrongArgument("Say /budget 2 for two dollars, /budget 50000 tokens, or /budget off.")
-    return budget
-
-
-def _set_complete(argument: str) -> AnyVerb:
-    if argument not in COMPLETE_HELP:
-        raise WrongArgument("Say /complete on or /complete off.")
-    return SetComplete(on=argument == "on")
-
-
 _SCOPE = Argument("turn|block|session", required=False)
-_SCOPE_OF: dict[str, UndoScope] = {"": "turn", "turn": "turn", "block": "block", "session": "session"}
 _ON_FILES: tuple[tuple[LookPurpose, str, str], ...] = (
     ("undo", "Undo changes of files", "Files as before the last turn that changed some"),
     ("redo", "Redo changes of files", "What was undone last, made again"),
     ("diff", "Changes of files", "What the last turn that changed files did to them"),
 )
-
-
-def _look_at_changes(purpose: LookPurpose, argument: str) -> AnyVerb:
-    scope, now = _SCOPE_OF.get(argument.removesuffix("yes").strip()), argument.endswith("yes")
-    if scope is None:
-        raise WrongArgument(f"Say /{purpose}, /{purpose} block or /{purpose} session.")
-    does = now and purpose != "diff"
-    return UndoChanges(scope=scope, redo=purpose == "redo") if does else ReadChanges(scope=scope, purpose=purpose)
-
-
-def _add_rule(argument: str) -> AnyVerb:
-    verdict, _, rule = argument.partition(" ")
-    match verdict:
-        case "allow" | "ask" | "deny" if rule.strip():
-            return AddRule(verdict=verdict, rule=rule.strip())
-        case _:
-            raise WrongArgument("Say /rule allow Shell(git log *), /rule ask ..., or /rule deny ....")
 
 
 def _macros() -> Mapping[str, str]:
@@ -217,16 +163,16 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "model", "Choose a model", "Another model, or a list to choose from", slash="model", shell="models",
-        arguments=(Argument("NAME", required=False),), verb=_use_model,
+        arguments=(Argument("NAME", required=False),), verb=model_verb,
     ),
     Command(
         "approve", "Approval mode", "Approval mode: ask, auto (all but destructive code runs), plan, never",
-        slash="approve", arguments=(Argument("ask|auto|plan|never", lambda: APPROVAL_HELP),), verb=_set_approval,
+        slash="approve", arguments=(Argument("ask|auto|plan|never", lambda: APPROVAL_HELP),), verb=approval_verb,
         decides=lambda argument: True,
     ),
     Command(
         "plan", "Plan mode", "The model plans and runs nothing until you accept the plan; off: the mode before",
-        slash="plan", arguments=(Argument("on|off", required=False),), verb=_set_plan_mode, decides="off".__eq__,
+        slash="plan", arguments=(Argument("on|off", required=False),), verb=plan_mode_verb, decides="off".__eq__,
     ),
     Command(
         "steps", "Plan", "The plan's steps, beside the timeline: change them; press again to focus, again to close",
@@ -234,9 +180,9 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
-        arguments=(Argument("USD|N tokens|off", required=False),), verb=_set_budget, decides=bool,
+        arguments=(Argument("USD|N tokens|off", required=False),), verb=budget_verb, decides=bool,
     ),
-    *(Command(name, title, said, slash=name, arguments=(_SCOPE,), verb=partial(_look_at_changes, name), when="begun")
+    *(Command(name, title, said, slash=name, arguments=(_SCOPE,), verb=partial(changes_verb, name), when="begun")
       for name, title, said in _ON_FILES),
     Command(
         "usage", "Usage", "What was spent in this session, today and this month", slash="usage", shell="usage",
@@ -244,7 +190,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "complete", "Insist on completion", "The model continues until it says that the task is done", slash="complete",
-        arguments=(Argument("on|off", lambda: COMPLETE_HELP),), verb=_set_complete,
+        arguments=(Argument("on|off", lambda: COMPLETE_HELP),), verb=complete_verb,
     ),
     Command(
         "pause", "Pause after this step", "The turn stops before the next step; enter continues", slash="pause",
@@ -252,12 +198,25 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "rule", "A rule for this session", "Until the session is left: /rule allow Shell(git log *)", slash="rule",
-        arguments=(Argument("allow|ask|deny", lambda: _RULES), Argument("RULE")), verb=_add_rule,
+        arguments=(Argument("allow|ask|deny", lambda: _RULES), Argument("RULE")), verb=rule_verb,
         decides=lambda argument: argument.split(" ")[0] not in ("ask", "deny"),
     ),
     Command(
         "instructions", "Instructions", "What the model reads before your first prompt, and from where; edit yours",
         slash="instructions", verb=lambda _: FindInstructions(),
+    ),
+    Command(
+        "keep", "Keep a function", "A function of this session, tested, for every session; alone, the last one",
+        slash="keep", arguments=(Argument("NAME", required=False),), verb=keep_verb, when="begun",
+        decides=lambda argument: argument.endswith(" yes"),
+    ),
+    Command(
+        "use", "Use a kept function", "Define a function that you kept in this session's kernel; alone, list them",
+        slash="use", arguments=(Argument("NAME", required=False),), verb=function_verb,
+    ),
+    Command(
+        "skills", "Skills and functions", "Skills and kept functions: find, look, use, edit, test, remove",
+        slash="skills", shell="skills", verb=lambda _: FindSkills(),
     ),
     Command("tools", "Tools", "What the model may call; switch one off", slash="tools", verb=lambda _: FindTools()),
     Command(
@@ -271,7 +230,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "kernel", "Choose a kernel", "Run Python in another environment or on a server; alone, list all",
-        slash="kernel", shell="kernels", arguments=(Argument("NAME [yes]", required=False),), verb=_use_kernel,
+        slash="kernel", shell="kernels", arguments=(Argument("NAME [yes]", required=False),), verb=kernel_verb,
         decides=lambda argument: argument.endswith(" yes"),
     ),
     Command(
@@ -296,8 +255,10 @@ COMMANDS: tuple[Command, ...] = (
         "sandbox", "Sandbox and trust", "What code can do in this folder, and whether it is trusted; change both",
         slash="sandbox", shell="trust", action="app.sandbox", decides=lambda argument: True,
     ),
-    Command("paste", "Paste", "What is in the clipboard: a picture, files, text", slash="paste",
-            action="screen.part('clipboard')"),
+    Command(
+        "paste", "Paste", "What is in the clipboard: a picture, files, text", slash="paste",
+        action="screen.part('clipboard')",
+    ),
     Command("redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"),
     Command(
         "macro", "Macros", "Record what you send and play it again: /macro record NAME, /macro stop, /macro NAME",
@@ -353,11 +314,10 @@ COMMANDS: tuple[Command, ...] = (
         "sessions", "Sessions", "Past sessions: find, resume, fork, rename, export; press again to close",
         key="ctrl+b,f3", slash="sessions", shell="sessions", action="screen.part('sessions')",
     ),
-    Command("plugins", "Plugins", "The plugins there are: who made them, where they lie; enable and disable them",
-            slash="plugins", shell="plugins", action="screen.part('plugins')"),
-    Command("extract", "Extract", "The same fields from many records: rows, lines or files; how far it is",
-            slash="extract", shell="extract", arguments=(Argument("RECORDS", required=False),),
-            action="screen.part('extract', ARGUMENT)"),
+    Command(
+        "plugins", "Plugins", "The plugins there are: who made them, where they lie; enable and disable them",
+        slash="plugins", shell="plugins", action="screen.part('plugins')",
+    ),
     Command("mcp", "MCP servers", "Servers of tools: agree to them, restart and disable them", slash="mcp",
             shell="mcp", action="screen.part('servers')"),
     Command(

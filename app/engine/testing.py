@@ -17,7 +17,7 @@ from oi_tui.app.engine.core.kernel_choice import KernelChoice, KernelMove
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
-from oi_tui.app.engine.core.values import Confinement, Language
+from oi_tui.app.engine.core.values import FRESH_KERNEL, Confinement, Language
 from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RejoinableKernel, RunResult, ServerFile, in_block
 from oi_tui.app.engine.kernels.inspection import CodeNames, Listing, VariableDetail, VariableRow
 
@@ -251,11 +251,8 @@ class FakeKernel:
 class FakeKernels:
     """Kernels by language, all of them fakes."""
 
-    def __init__(self, *, installer: FakeKernel | None = None, **kernels: FakeKernel) -> None:
-        """`installer` is what installs something; by default another fake."""
-        self.by_language = kernels or {"python": FakeKernel()}
-        self.files: dict[str, bytes] = {}
-        self._installer = installer or FakeKernel(language="shell")
+    def __init__(self, **kernels: FakeKernel) -> None:
+        self.by_language, self.files = kernels or {"python": FakeKernel()}, dict[str, bytes]()
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -302,7 +299,7 @@ class FakeKernels:
 
     async def installer(self, name: str) -> tuple[Kernel, str]:
         """The fake that installs, and a command that names the environment."""
-        return self._installer, f"install {name}"
+        return FakeKernel(language="shell"), f"install {name}"
 
     def canonical(self, label: str) -> Language | None:
         """The languages given, by exact name, and py and bash."""
@@ -317,10 +314,13 @@ class FakeKernels:
 
     def pip_installer(self, arguments: tuple[str, ...]) -> Kernel:
         """A kernel of its own, which runs `pip install` and the arguments."""
-        fake = self.by_language["installer"] = FakeKernel(
-            language="shell", confinement=Confinement(sandboxed=True, apart="/w/.venv", apart_hosts=("pypi.org",))
-        )
+        held = Confinement(sandboxed=True, apart="/w/.venv", apart_hosts=("pypi.org",))
+        fake = self.by_language["installer"] = FakeKernel(language="shell", confinement=held)
         return fake
+
+    def fresh_kernel(self) -> Kernel:
+        """One more, known as `fresh`."""
+        return self.by_language.setdefault("fresh", FakeKernel(confinement=Confinement(apart=FRESH_KERNEL)))
 
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""

@@ -1,1 +1,1 @@
-"""`oi-tui extract` on a console."""
+"""One question to many records: rows of a table, lines, files; each answer fits a schema."""

@@ -14,7 +14,7 @@ from oi_tui.app.engine.core.protocol import (
     Reply,
 )
 from oi_tui.app.engine.core.session_records import SessionRecord
-from oi_tui.app.engine.core.tool_replies import ChangesFound, ToolsFound
+from oi_tui.app.engine.core.tool_replies import ChangesFound, FunctionDrafted, SkillsFound, ToolsFound
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import age_in_words, one_line, progress_size, quantity
 
@@ -48,6 +48,30 @@ def tool_lines(found: ToolsFound) -> Iterator[str]:
         off = ", switched off" if one.off else ""
         origin = f", brought by {one_line(one.origin)}" if one.origin else ""
         yield f"{one_line(one.name)}{off}{origin}: {', '.join(one.effects)}. {one_line(one.description)[:200]}"
+
+
+def skill_lines(found: SkillsFound) -> Iterator[str]:
+    """Skills and kept functions, a line for each."""
+    if found.problem:
+        yield found.problem
+    if not found.skills:
+        yield "Nothing is kept, and there are no skills."
+    for one in found.skills:
+        state = one.wrong or ("" if one.agreed else "changed since you agreed to it")
+        what = "Function" if one.kind == "function" else "Skill"
+        yield f"{what} {one_line(one.name)}{f', {state}' if state else ''}: {one_line(one.summary)}"
+
+
+def draft_lines(draft: FunctionDrafted) -> Iterator[str]:
+    """What would be kept, and how to say yes."""
+    yield draft.tested
+    if draft.needs:
+        yield f"It takes along: {', '.join(map(one_line, draft.needs))}."
+    lines = safe_text(draft.changes or draft.text).splitlines()
+    yield from lines[:DIFF_LINES]
+    if len(lines) > DIFF_LINES:
+        yield f"… {len(lines) - DIFF_LINES:,} more lines."
+    yield f"To keep it: /keep {one_line(draft.name)} yes"
 
 
 def change_lines(found: ChangesFound) -> Iterator[str]:
@@ -113,6 +137,10 @@ class Listings:
                 return tool_lines(reply)
             case ChangesFound():
                 return change_lines(reply)
+            case SkillsFound():
+                return skill_lines(reply)
+            case FunctionDrafted():
+                return draft_lines(reply)
             case SessionsFound():
                 records = reply.sessions or tuple({hit.session.id: hit.session for hit in reply.hits}.values())
                 self.sessions = tuple(record.id for record in records[:MOST_SESSIONS])

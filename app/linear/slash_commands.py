@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from oi_tui.app.commands.argument_verbs import WrongArgument
 from oi_tui.app.commands.command_set import CommandSet, verb_of
 from oi_tui.app.commands.own_commands import OwnCommands
-from oi_tui.app.commands.registry import Command, Situation, WrongArgument
+from oi_tui.app.commands.registry import Command, Situation
 from oi_tui.app.commands.typed import SlashLine
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
 from oi_tui.app.engine.core.library_verbs import ExportSession, FindSessions

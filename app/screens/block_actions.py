@@ -11,8 +11,9 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, SummaryBlock
+from oi_tui.app.engine.core.chat_model import EDIT_FILE, WRITE_FILE
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.core.tool_verbs import CallTool
+from oi_tui.app.engine.core.tool_verbs import CallTool, DraftFunction, ReadChanges
 from oi_tui.app.engine.core.verbs import Rebuild, Run, SaveRemote
 from oi_tui.app.engine.text.browser_page import needs_scripts, page_of
 from oi_tui.app.engine.text.markdown import as_markdown
@@ -89,12 +90,16 @@ class BlockActions:
                 await self.copy(output_text(block))
             case "copy_markdown":
                 await self.copy(as_markdown(block), hidden=count_hidden(block))
+            case "undo":
+                self._bridge.send(ReadChanges(scope="block", block_id=block.id, purpose="undo"))
             case "reuse":
                 self._reuse(block)
             case "rerun":
                 self._run_again(block)
             case "dependents":
                 await self._run_dependents(block)
+            case "keep":
+                self._bridge.send(DraftFunction(block_id=block.id))
             case "menu":
                 await self._choose_action(block)
             case "operate":
@@ -365,6 +370,13 @@ class BlockActions:
 
     def _tell(self, text: str, *, warning: bool = False) -> None:
         self._place.app.notify(text, severity="warning" if warning else "information", timeout=3)
+
+
+def has_changes(block: Block) -> bool:
+    """Whether it changed files in a way that can be undone."""
+    if isinstance(block, CallBlock) and block.tool in (EDIT_FILE, WRITE_FILE):
+        return block.state == "ok"
+    return isinstance(block, Action) and block.written is not None and block.written.undoable > 0
 
 
 def _hidden_note(hidden: int) -> str:

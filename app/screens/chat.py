@@ -22,7 +22,6 @@ from textual.widgets import TextArea
 from oi_tui.app.commands.registry import bindings
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.kernel_looks import FrameSeen, NamesFound, VariableSeen, VariablesFound, WidgetsFound
 from oi_tui.app.engine.core.library_replies import FormatsFound, PromptsFound
 from oi_tui.app.engine.core.protocol import (
@@ -38,7 +37,7 @@ from oi_tui.app.engine.core.protocol import (
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.tool_replies import ChangesFound, ServersFound, ToolsFound
+from oi_tui.app.engine.core.tool_replies import ChangesFound, FunctionDrafted, ServersFound, SkillsFound, ToolsFound
 from oi_tui.app.engine.core.verbs import SetApproval
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import Connect
@@ -282,6 +281,8 @@ class ChatScreen(Screen[None]):
                 self.parts.sessions.take(reply)
             case PromptsFound() | DraftKept():
                 self.parts.recall.show(reply)
+            case FormatsFound():
+                self.parts.take_formats(reply)
             case PromptsQueued():
                 self.desk.show_queued(reply)
             case NamesFound():
@@ -292,14 +293,12 @@ class ChatScreen(Screen[None]):
                 self.parts.pane.show_found(reply)
             case KernelsFound():
                 self.parts.kernels.show(reply)
-            case ServersFound() | FormatsFound() | ExtractionFound():
-                self.parts.take(reply)
+            case ServersFound() | ToolsFound() | SkillsFound() | FunctionDrafted():
+                self.parts.take_about_tools(reply)
             case InstructionsFound():
                 from oi_tui.app.screens.instructions_screen import show_instructions  # seldom seen
 
                 show_instructions(self.app, reply, self.bridge, self.settings, self.palette)
-            case ToolsFound():
-                self.parts.plugins.show_tools(reply)
             case _ if isinstance(reply, AboutModels) and self._setup is not None and self._setup.is_attached:
                 self._setup.show(reply)
             case ModelsFound():

@@ -5,13 +5,11 @@ from pathlib import Path
 
 from textual.widget import Widget
 
-from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.library_replies import FormatsFound
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.tool_replies import ServersFound
+from oi_tui.app.engine.core.tool_replies import FunctionDrafted, ServersFound, SkillsFound, ToolsFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.engine_choices import EngineChoices
-from oi_tui.app.screens.extract_desk import ExtractDesk
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.kernel_screen import KernelPicks
 from oi_tui.app.screens.key_desk import KeyDesk
@@ -24,6 +22,7 @@ from oi_tui.app.screens.recall import Recall
 from oi_tui.app.screens.server_screens import ServerScreens
 from oi_tui.app.screens.session_export import all_formats
 from oi_tui.app.screens.sessions_pane import SessionsPanel
+from oi_tui.app.screens.skill_screens import SkillScreens
 from oi_tui.app.screens.timeline_pane import TimelinePane
 from oi_tui.app.screens.variables_panel import VariablesPanel
 from oi_tui.themes.palette import Palette
@@ -60,7 +59,7 @@ class Parts:
     choices: EngineChoices
     plugins: PluginDesk
     servers: ServerScreens
-    extractions: ExtractDesk
+    skills: SkillScreens
     keys: KeyDesk
 
     @classmethod
@@ -100,7 +99,7 @@ class Parts:
             choices,
             plugins,
             ServerScreens(bridge, desk),
-            ExtractDesk(bridge, desk),
+            SkillScreens(bridge, desk, palette, settings.screen.editor),
             KeyDesk(settings),
         )
 
@@ -128,8 +127,6 @@ class Parts:
                 self.plugins.show_all()
             case ["servers"]:
                 self.servers.show_all()
-            case ["extract"]:
-                self.extractions.open(argument)
             case ["panel"]:
                 self.plugins.show_panel(argument)
             case ["plugin", command]:
@@ -137,17 +134,20 @@ class Parts:
             case _:
                 raise ValueError(f"nothing is called {name}")
 
-    def take(self, found: ServersFound | FormatsFound | ExtractionFound) -> None:
-        """What the engine says of servers and extractions; in what sessions can be written, for the list and what
-        completes `/export`."""
-        match found:
+    def take_about_tools(self, reply: ServersFound | ToolsFound | SkillsFound | FunctionDrafted) -> None:
+        """What the model can call, and what was kept for it."""
+        match reply:
             case ServersFound():
-                self.servers.take(found)
-            case ExtractionFound():
-                self.extractions.take(found)
-            case FormatsFound():
-                self.sessions.formats = all_formats(found.formats)
-                self.plugins.offer("export", {one.name: one.title for one in self.sessions.formats})
+                self.servers.take(reply)
+            case ToolsFound():
+                self.plugins.show_tools(reply)
+            case SkillsFound() | FunctionDrafted():
+                self.skills.take(reply)
+
+    def take_formats(self, found: FormatsFound) -> None:
+        """In what sessions can be written, for the list and what completes `/export`."""
+        self.sessions.formats = all_formats(found.formats)
+        self.plugins.offer("export", {one.name: one.title for one in self.sessions.formats})
 
     async def _toggle_steps(self) -> None:
         """The panel of the plan beside the timeline."""
@@ -178,4 +178,4 @@ class Parts:
         self.pane.set_palette(palette)
         self.preview.timeline.set_look(palette=palette)
         self.approval.set_palette(palette)
-        self.plugins.palette = palette
+        self.plugins.palette = self.skills.palette = palette

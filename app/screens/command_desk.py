@@ -5,13 +5,14 @@ from typing import Protocol
 
 from textual.screen import Screen
 
+from oi_tui.app.commands.argument_verbs import WrongArgument
 from oi_tui.app.commands.command_set import CommandSet, verb_of
 from oi_tui.app.commands.macros import macro_rows, why_not_a_step
 from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.own_commands import OwnCommands
-from oi_tui.app.commands.registry import Situation, WrongArgument
+from oi_tui.app.commands.registry import Situation
 from oi_tui.app.commands.typed import SlashLine, interpret
-from oi_tui.app.engine.core.tool_verbs import FindTools
+from oi_tui.app.engine.core.tool_verbs import FindSkills, FindTools
 from oi_tui.app.engine.core.verbs import (
     FindInstructions,
     FindKernels,
@@ -26,7 +27,7 @@ from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.macro_player import MacroPlayer
 from oi_tui.widgets.composer import PromptArea
 
-_QUIET = FindInstructions | FindKernels | FindModels | FindTools | ReadContext | SetApproval
+_QUIET = FindInstructions | FindKernels | FindModels | FindSkills | FindTools | ReadContext | SetApproval
 """What the session says nothing of: another view shows the answer, or the line above the prompt."""
 
 

@@ -77,6 +77,12 @@ def edit_file(command: list[str], text: str, name: str) -> str:
             ) from error
 
 
+def edit_in_place(app: "App[object]", path: str, setting: str = "") -> None:
+    """Have the person change this file itself. Blocks."""
+    with _terminal_of(app, "editor"):
+        _run("editor", editor_command(setting), Path(path))
+
+
 def view_in_editor(app: "App[object]", text: str, suffix: str = ".txt", setting: str = "") -> None:
     """Show a copy of the text in the editor; what is changed there is lost. Blocks."""
     with _draft(safe_text(text), f"view{suffix}", 0o400) as path, _terminal_of(app, "editor"):

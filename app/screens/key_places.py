@@ -13,12 +13,11 @@ from oi_tui.app.commands.own_commands import personal_rows
 from oi_tui.app.commands.registry import COMMANDS, OF_THE_APP, Command
 from oi_tui.app.screens.bound_keys import BoundKeys, keys_in
 from oi_tui.app.screens.context_screen import ContextScreen
-from oi_tui.app.screens.extract_form import ExtractForm
-from oi_tui.app.screens.extract_screen import ExtractScreen
 from oi_tui.app.screens.folder import Choices, FolderScreen
 from oi_tui.app.screens.guide import GuideScreen
 from oi_tui.app.screens.history import HistoryScreen
 from oi_tui.app.screens.instructions_screen import InstructionsEditor, InstructionsScreen
+from oi_tui.app.screens.keep_screen import KeepScreen
 from oi_tui.app.screens.kernel_screen import KernelScreen
 from oi_tui.app.screens.keys_screen import KeysScreen
 from oi_tui.app.screens.palette_screen import PaletteScreen
@@ -31,6 +30,7 @@ from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.servers_screen import ServersScreen
 from oi_tui.app.screens.settings_screen import SettingsScreen
 from oi_tui.app.screens.setup import SetupScreen
+from oi_tui.app.screens.skills_screen import SkillsScreen
 from oi_tui.app.screens.theme_screen import ThemeScreen
 from oi_tui.app.screens.tools_screen import ToolsScreen
 from oi_tui.app.screens.viewer import ViewerScreen
@@ -108,10 +108,10 @@ KEY_PLACES: tuple[KeyPlace, ...] = (
     KeyPlace("The settings", (SettingsScreen,), takes_letters=False, in_chat=False),
     KeyPlace("The keys", (KeysScreen,), takes_letters=False, in_chat=False),
     KeyPlace("The plugins", (PluginsScreen,), in_chat=False),
-    KeyPlace("An extraction", (ExtractScreen,), in_chat=False),
-    KeyPlace("What is extracted", (ExtractForm,), takes_letters=False, in_chat=False),
     KeyPlace("The MCP servers", (ServersScreen,), in_chat=False),
     KeyPlace("The tools", (ToolsScreen,), in_chat=False),
+    KeyPlace("Skills and kept functions", (SkillsScreen,), in_chat=False),
+    KeyPlace("A function to keep", (KeepScreen,), in_chat=False),
     KeyPlace("The profiles", (ProfileScreen,), in_chat=False),
     KeyPlace("The list of models", (SetupScreen,), takes_letters=False, in_chat=False),
     KeyPlace("Context of the model", (ContextScreen,), in_chat=False),

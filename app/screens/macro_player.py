@@ -13,9 +13,9 @@ from typing import Protocol
 from textual.screen import Screen
 from textual.worker import Worker
 
+from oi_tui.app.commands.argument_verbs import WrongArgument
 from oi_tui.app.commands.macro_file import delete_macro, save_macro
 from oi_tui.app.commands.macros import MOST_STEPS, is_macro_name, read_macros, why_not_a_step
-from oi_tui.app.commands.registry import WrongArgument
 from oi_tui.app.engine.core.blocks import Action, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.ids import new_id

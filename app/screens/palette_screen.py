@@ -12,7 +12,8 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, OptionList
 
-from oi_tui.app.commands.registry import Command, Situation, WrongArgument, own_keys
+from oi_tui.app.commands.argument_verbs import WrongArgument
+from oi_tui.app.commands.registry import Command, Situation, own_keys
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.widgets.keyrow import Hint, KeyRow, joint_label, key_labels, keymap_of
 from oi_tui.widgets.lettering import Options, Words, lettering

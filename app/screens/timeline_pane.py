@@ -10,7 +10,7 @@ from oi_tui.app.engine.core.kernel_looks import FrameSeen, WidgetsFound
 from oi_tui.app.engine.core.protocol import ContextFound
 from oi_tui.app.engine.core.tool_replies import ChangesFound
 from oi_tui.app.frontend.bridge import Bridge
-from oi_tui.app.screens.block_actions import BlockActions
+from oi_tui.app.screens.block_actions import BlockActions, has_changes
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.undo_screen import show_changes
 from oi_tui.app.screens.viewer import TableContent
@@ -144,7 +144,8 @@ class TimelinePane(Vertical):
     def on_timeline_action_requested(self, event: Timeline.ActionRequested) -> None:
         """Run an action on a block; the timeline stays responsive."""
         event.stop()
-        self.run_worker(self._actions.do(event.wish, event.block), group="block", exclusive=False)
+        wish = "undo" if event.wish == "reuse" and has_changes(event.block) else event.wish  # as its row says
+        self.run_worker(self._actions.do(wish, event.block), group="block", exclusive=False)
 
     def on_timeline_link_clicked(self, event: Timeline.LinkClicked) -> None:
         """A link of a model."""

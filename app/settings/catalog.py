@@ -24,6 +24,7 @@ from msgspec.inspect import (
 )
 
 from oi_tui.app.engine.core import settings as settings_module
+from oi_tui.app.engine.core import settings_section
 from oi_tui.app.engine.core.settings import AT_ONCE, Settings
 from oi_tui.app.engine.files.settings_lines import KeyPath
 
@@ -128,7 +129,7 @@ def _range(kind: IntType | FloatType) -> str:
 
 def setting_docstrings() -> dict[tuple[str, str], str]:
     """The docstring under each field, by the name of its section's class and its own."""
-    tree = ast.parse(inspect.getsource(settings_module))
+    tree = ast.parse("".join(map(inspect.getsource, (settings_module, settings_section))))
     found: dict[tuple[str, str], str] = {}
     for owner in tree.body:
         if not isinstance(owner, ast.ClassDef):

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import STRICTER
-from oi_tui.app.engine.core.settings import AT_ONCE, Settings, SettingsSection
+from oi_tui.app.engine.core.settings import AT_ONCE, Settings
+from oi_tui.app.engine.core.settings_section import SettingsSection
 from oi_tui.app.engine.core.verbs import SetApproval, SetBudget, SetComplete
 from oi_tui.app.engine.files.given_file import file_stamp
 from oi_tui.app.engine.files.settings_file import SettingsLayer

@@ -78,7 +78,7 @@ def write_command(name: str) -> None:
 @click.argument("typed", nargs=-1, type=words, metavar="[ARGUMENTS]")
 def show_command(name: str, typed: tuple[str, ...]) -> None:
     """Print where the command NAME comes from, its arguments, and the prompt that it makes of ARGUMENTS."""
-    from oi_tui.app.commands.registry import WrongArgument  # as above
+    from oi_tui.app.commands.argument_verbs import WrongArgument  # as above
 
     own, name = _own_commands(), name.removeprefix("/")
     one = next((one for one in own.entries() if one.source.name == name), None)

@@ -1,11 +1,21 @@
-"""`oi-tui skills`: Agent Skills, which the model reads when a task is of their kind."""
+"""`oi-tui skills`: Agent Skills, and functions that were kept from sessions."""
 
+import difflib
 from pathlib import Path
 
 import click
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.paths import private_dir
+from oi_tui.app.engine.skills.kept_functions import (
+    PASSED,
+    KeptFunction,
+    find_function,
+    find_functions,
+    functions_dir,
+    keep_function,
+    remove_function,
+)
 from oi_tui.app.engine.skills.skill_folder import (
     SKILL_FILE,
     Skill,
@@ -19,34 +29,48 @@ from oi_tui.app.engine.skills.skill_folder import (
 )
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import words
+from oi_tui.app.screens.external_editor import EditorFailed, edit_file, editor_command
 from oi_tui.app.terminal.echo import echo
 
 
 @click.group(invoke_without_command=True)
 @click.pass_context
 def skills(context: click.Context) -> None:
-    """List your skills, look at one, add or remove one."""
+    """List your skills and kept functions, look at one, add, edit or remove one."""
     if context.invoked_subcommand is None:
         context.invoke(print_skills)
 
 
 @skills.command("list")
 def print_skills() -> None:
-    """List your skills, with what is wrong with some."""
-    found = find_skills()
+    """List your skills and kept functions, with what is wrong with some."""
+    functions, found = find_functions(), find_skills()
+    for function in functions:
+        if function.wrong:
+            echo(safe_text(f"✗ {function.name} {function.wrong}."), err=True)
+        else:
+            changed = "" if function.agreed else "  (changed: not used until you look at it, in /skills or with edit)"
+            echo(safe_text(f"{function.signature:24} {function.summary}{changed}"))
     for skill in found:
         if skill.wrong:
             echo(safe_text(f"✗ {skill.name} {skill.wrong}."), err=True)
         else:
             echo(safe_text(f"{skill.name:24} {skill.description}"))
-    if not found:
+    if not functions and not found:
         echo(f"There are no skills in {skills_dir()}. To add one: oi-tui skills add FOLDER")
+        echo(f"There are no functions in {functions_dir()}. To keep one of a session: /keep NAME")
 
 
 @skills.command("show")
 @click.argument("name", type=words)
 def show_skill(name: str) -> None:
-    """Print the skill NAME: where it is, its files, and what the model reads of it."""
+    """Print the skill or function NAME: where it is, and what there is of it."""
+    if (function := _function(name)) is not None:
+        echo(safe_text(f"{function.name}  {function.path}"))
+        echo(f"\n{safe_text(function.text)}")
+        if function.wrong:
+            raise SettingsError(f"It {function.wrong}.")
+        return
     skill = _find(name)
     echo(safe_text(f"{skill.name}  {skill.folder}"))
     for file in skill_files(skill.folder):
@@ -72,19 +96,46 @@ def copy_skill(folder: str, yes: bool) -> None:
     echo(safe_text(f"Added: {skill.name}, {skill.description}. Sessions that begin now have it."))
 
 
+@skills.command("edit")
+@click.argument("name", type=words)
+def edit_skill(name: str) -> None:
+    """Open the skill or function NAME in your editor. A changed function is shown, and kept after a yes."""
+    function = _function(name)
+    try:
+        if function is None:
+            click.edit(filename=str(_find(name).folder / SKILL_FILE), editor=" ".join(editor_command("")))
+            return
+        text = edit_file(editor_command(""), function.text, f"{name}.py")
+    except (EditorFailed, click.ClickException) as failed:
+        raise SettingsError(str(failed)) from failed
+    if text == function.text and function.agreed:
+        echo("Nothing was changed.")
+        return
+    changes = difflib.unified_diff(function.text.splitlines(), text.splitlines(), "before", "after", lineterm="")
+    echo(safe_text("\n".join(changes) or text))
+    click.confirm("Keep it like this? It is not tested here; `t` in /skills does that.", abort=True)
+    keep_function(name, text)
+    echo(safe_text(f"Kept: {name}"))
+
+
 @skills.command("remove")
 @click.argument("name", type=words)
 def delete_skill(name: str) -> None:
-    """Delete your skill NAME."""
-    remove_skill(name)
+    """Delete your skill or function NAME."""
+    if _function(name) is not None:
+        remove_function(name)
+    else:
+        remove_skill(name)
     echo(safe_text(f"Removed: {name}"))
 
 
 @skills.command("test")
 @click.argument("name", type=words)
 def check_skill(name: str) -> None:
-    """Say what is wrong with the skill NAME: its head, files that it names, mistakes in its scripts. Runs nothing."""
-    faults = skill_faults(_find(name))
+    """Say what is wrong with the skill or function NAME: its head, files that it names, mistakes in its code. Runs
+    nothing: `t` in /skills runs a function's example."""
+    function = _function(name)
+    faults = skill_faults(_find(name)) if function is None else _function_faults(function)
     for fault in faults:
         echo(safe_text(f"✗ {fault}"), err=True)
     if faults:
@@ -92,8 +143,23 @@ def check_skill(name: str) -> None:
     echo("Nothing is wrong with it.")
 
 
+def _function_faults(function: KeptFunction) -> list[str]:
+    if function.wrong:
+        return [function.wrong]
+    changed = [] if function.agreed else ["was changed since you agreed to it"]
+    tested = function.head.tested
+    return [*changed, *([f"its last test {tested}"] if tested not in ("", PASSED) else [])]
+
+
+def _function(name: str) -> KeptFunction | None:
+    try:
+        return find_function(name)
+    except SettingsError:
+        return None
+
+
 def _find(name: str) -> Skill:
     skill = next((one for one in find_skills() if one.name == name), None)
     if skill is None:
-        raise SettingsError(f"There is no skill {name!r}.", hint="oi-tui skills list")
+        raise SettingsError(f"There is no skill or function {name!r}.", hint="oi-tui skills list")
     return skill

@@ -49,13 +49,14 @@ FirstFrame(connect, place.settings, workplace=place).run(headless=True, size=(12
 """
 
 MODULES = """
-    app app.commands app.commands.budget_words app.commands.registry app.commands.theme_folders app.engine
-    app.engine.core app.engine.core.extractions
+    app app.commands app.commands.argument_verbs app.commands.registry app.commands.theme_folders app.engine
+    app.engine.core
     app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
     app.engine.core.context_use app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice
     app.engine.core.kernel_looks app.engine.core.widget_controls
     app.engine.core.library_replies app.engine.core.library_verbs app.engine.core.modes app.engine.core.tool_replies
     app.engine.core.tool_verbs
+    app.engine.core.settings_section
     app.engine.core.outcomes app.engine.core.outputs app.engine.core.plan app.engine.core.protocol
     app.engine.core.protocol_lines
     app.engine.core.session_records app.engine.core.settings app.engine.core.usage app.engine.core.values

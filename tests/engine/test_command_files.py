@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.commands.argument_verbs import WrongArgument
 from oi_tui.app.commands.own_commands import OwnCommands, shell_prompt
-from oi_tui.app.commands.registry import WrongArgument
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.files.command_folder import LARGEST_COMMAND, MOST_COMMANDS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.settings import WebSection
+from oi_tui.app.engine.core.settings_section import WebSection
 from oi_tui.app.engine.files.credentials import CredentialStore, search_credential
 from oi_tui.app.engine.files.keyring import Keyring
 from oi_tui.app.engine.testing import FakeKernels

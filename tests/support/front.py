@@ -20,9 +20,8 @@ from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.services import MakeKernels, Services, Trial
-from oi_tui.app.engine.structured.answer_schema import AnswerSchema
-from oi_tui.app.engine.structured.typed_fields import typed_schema
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
+from oi_tui.app.engine.tools.ties import MakeTools
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineClient, LocalClient
 from oi_tui.plugins.host import built_in_hooks
@@ -100,6 +99,7 @@ async def engine(
     hooks: Hooks | None = None,
     spill_dir: Path | None = None,
     mcp: McpServers | None = None,
+    make_tools: tuple[MakeTools, ...] = (),
 ) -> AsyncIterator[Front]:
     """`kernels` are those of the first session; later ones have fresh fakes. What makes kernels makes them for all."""
     settings = Settings(
@@ -120,7 +120,7 @@ async def engine(
             trial=trial,
             spill_dir=spill_dir,
             mcp=mcp,
-            read_schema=lambda given: AnswerSchema(typed_schema(given)),
+            make_tools=make_tools,
         )
         return Engine(services)
 

@@ -6,7 +6,8 @@ python tests/support/guide_tables.py      writes them into the pages of app/guid
 import re
 from pathlib import Path
 
-from oi_tui.app.engine.core.settings import Settings, SettingsSection
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.settings_section import SettingsSection
 from oi_tui.app.engine.models.hosted import HOSTED, provider_title
 from oi_tui.app.engine.models.providers import CHAT_PROVIDERS
 from oi_tui.app.screens.key_check import ids_to_bind

@@ -1,6 +1,6 @@
 """Code or a call as rows: one line about it, its source, what came of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.style import Style
 
@@ -208,8 +208,8 @@ class Code:
             words.append((f"{quantity(len(block.withheld), 'secret')} withheld", ink.info))
         if block.exit_code:
             words.append((f"exit code {block.exit_code}", ink.error))
-        if block.written is not None and block.written.files:
-            words.append((_wrote(block.written), ink.dim))
+        if block.written is not None:
+            words += [(told, ink.dim) for told in _wrote(block.written)]
         match block.state:
             case "waiting":
                 words.append(("waiting for approval", ink.accent))
@@ -234,11 +234,20 @@ class Code:
         return words
 
 
-def _wrote(written: WrittenFiles) -> str:
-    """The files that a run left, the newest first."""
-    names = [spaced_line(safe_text(file.name)) for file in written.files[:NAMED]]
-    more = len(written.files) - len(names) + written.more
-    return f"wrote {', '.join(names)}{f' and {more} more' if more else ''}"
+def _wrote(written: WrittenFiles) -> Iterator[str]:
+    """The files that a run left, the newest first, those that it deleted, and whether that can be undone."""
+    files = tuple(file.name for file in written.files)
+    for verb, names, others in (("wrote", files, written.more), ("deleted", written.deleted, written.more_deleted)):
+        shown = [spaced_line(safe_text(name)) for name in names[:NAMED]]
+        more = len(names) - len(shown) + others
+        if shown:
+            yield f"{verb} {', '.join(shown)}{f' and {more} more' if more else ''}"
+    if not files and not written.deleted and (changed := written.undoable + written.lost):
+        yield f"{quantity(changed, 'file')} changed"
+    if written.undoable:
+        yield "u undo"
+    if written.lost:
+        yield f"{quantity(written.lost, 'file')} cannot be undone"
 
 
 def _stale(inputs: Sequence[RunInput]) -> str:

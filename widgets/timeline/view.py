@@ -47,9 +47,9 @@ LONG_JUMP = 500
 """Rows; further moves trust the estimated heights."""
 
 BlockAction = Literal[
-    "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "save", "browser",
+    "copy", "copy_markdown", "copy_output", "view", "edit", "pager", "rerun", "reuse", "undo", "save", "browser",
     "dependents", "zoom", "open_outside", "fork", "rewind", "again", "pin", "leave_out",
-    "operate", "menu",
+    "operate", "keep", "menu",
 ]  # fmt: skip
 """What a person can want of a block beyond looking at it here."""
 

@@ -15,12 +15,12 @@ from oi_tui.app.engine.agent.run_hints import install_note, run_hints
 from oi_tui.app.engine.agent.runners import RejoinedRun, Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.tool_calls import ToolCalls
-from oi_tui.app.engine.agent.written_look import FindWritten, look_for_written
+from oi_tui.app.engine.agent.written_look import FindWritten, RunKeeper, look_for_written, with_undo
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, CallBlock, CodeBlock
 from oi_tui.app.engine.core.errors import AuditError, KernelError, OiTuiError
 from oi_tui.app.engine.core.events import Emit, FilesWritten, NoticeAdded, OutputAdded
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.outputs import StreamOutput
+from oi_tui.app.engine.core.outputs import StreamOutput, WrittenFiles
 from oi_tui.app.engine.kernels.base import RejoinableKernel, Runner
 from oi_tui.app.engine.policy.decide import PolicyDecision, read_source
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -38,6 +38,7 @@ class RunTerms(NamedTuple):
     time_limit: float
     """Seconds, 0 is no limit."""
     find_written: FindWritten | None
+    keeper: RunKeeper
 
 
 class ActionRuns:
@@ -56,7 +57,9 @@ class ActionRuns:
         """The blocks that the transcript holds now ran in kernels that are gone, unless some have been started."""
         self._transcript, self._runners, self._decisions = transcript, runners, decisions
         self._choices, self._halt, self._emit = choices, halt, emit
-        self._seal, self._can_ask, self._clock, self._time_limit, self._find_written = terms
+        self._seal, self._can_ask, self._clock, self._time_limit, self._find_written, self._keeper = terms
+        self._left: dict[str, WrittenFiles | None] = {}
+        """What runs did to files as far as it can be undone, until it is told."""
         self._inherited = 0 if runners.kernels.started_kernels() else len(transcript.blocks)
         self._executions: list[Execution] = []  # what runs; what it called is behind it
         self.calls = KernelCalls(runners, decisions, emit, self.action, self.execute, self.stop_called)
@@ -121,14 +124,20 @@ class ActionRuns:
             origin="" if (tool := self._runners.tool(block)) is None else tool.origin,
         )
         self._executions.append(execution)
+        keeps = isinstance(block, CodeBlock) and not runner.elsewhere
         try:
             if ruling is not None and not self._runners.is_side_by_side(block):  # else it writes no file
                 await self._decisions.files.begin_run(ruling.targets)
             if apart is None and own is None:  # else it says nothing about the kernel of its language
                 self._decisions.note_run(block, ruling)
+            if keeps:
+                reading, base = None if ruling is None else ruling.reading, self._decisions.policy.base
+                await self._keeper.begin(block.id, self._decisions.folders.written_paths(block, reading, base))
             return await execution.run()
         finally:
             self._executions.remove(execution)
+            if keeps:
+                self._left[block.id] = await self._keeper.end(block.id)
             if own is not None:
                 await own.close()
 
@@ -173,12 +182,13 @@ class ActionRuns:
 
     async def _tell_written(self, block_id: str, since: float) -> None:
         """Say which files it left in the folder, as far as that is quickly seen."""
-        block = self.action(block_id)
+        block, left = self.action(block_id), self._left.pop(block_id, None)
         reads = isinstance(block, CallBlock) and self._runners.is_side_by_side(block)  # others may write meanwhile
-        if self._find_written is None or reads or self._runners.runs_elsewhere(block):
+        if reads or self._runners.runs_elsewhere(block):
             return
-        written = await look_for_written(self._find_written, since)
-        if written is not None and (written.files or not block.outputs):
+        found = None if self._find_written is None else await look_for_written(self._find_written, since)
+        written = with_undo(found, left)
+        if written is not None and (written.files or written.undoable or written.lost or not block.outputs):
             self._emit(FilesWritten(block_id=block_id, written=written))
 
     async def _draw_pages(self, block_id: str) -> None:

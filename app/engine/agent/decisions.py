@@ -4,7 +4,6 @@ Nothing here runs anything.
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -14,11 +13,14 @@ from oi_tui.app.engine.agent.decision_events import decision_event, request_even
 from oi_tui.app.engine.agent.grants import GrantCase, Grants
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
+from oi_tui.app.engine.agent.known_folders import KnownFolders
 from oi_tui.app.engine.agent.own_files import OwnFiles
 from oi_tui.app.engine.agent.previews import Previews
 from oi_tui.app.engine.agent.refusing import Settled, deny, refuse_all, refuse_unasked
+from oi_tui.app.engine.agent.rule_places import resolve_rules
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.stricter_ruling import stricter_ruling
+from oi_tui.app.engine.agent.written_look import NO_KEEPER, RunKeeper
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import DecisionRequested, Emit
@@ -28,11 +30,10 @@ from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.hooks.values import Judgement
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.destruction import made_paths
-from oi_tui.app.engine.policy.losses import MANY_FOLDERS, NO_LOOK, Loss, WorkLook, folders_of
+from oi_tui.app.engine.policy.losses import NO_LOOK, Loss, WorkLook
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict
-from oi_tui.app.engine.policy.rules import fixed_path
 from oi_tui.app.engine.policy.taint import Taint, is_foreign
 from oi_tui.app.engine.text.attached import attached_file
 
@@ -52,7 +53,7 @@ class Decisions:
     ) -> None:
         """`past` is what the session held when it was opened."""
         self.approval = ApprovalState(mode)
-        self.policy = _resolve(policy if policy is not None else Policy())
+        self.policy = resolve_rules(policy if policy is not None else Policy())
         self._runners = runners
         self._can_ask = can_ask
         self._grants = Grants()
@@ -65,14 +66,14 @@ class Decisions:
         """What may run others unseen, and was approved by the person."""
         self.files = OwnFiles(look)
         self._look = look
-        self._folders: dict[tuple[str, int], tuple[str, ...]] = {}
-        """That code changed to, by what ran it and its generation."""
+        self.folders = KnownFolders(runners)
         self._taint = Taint()
         self._past = tuple(past)
         """What has not been looked through for it yet."""
         self._previews = Previews()
         self._agreed: dict[str, frozenset[str]] = {}
         """By a call that the person said yes to: the tools that its question named."""
+        self.keeper: RunKeeper = NO_KEEPER
         self.objection: Callable[[ActionBlock], Judgement | None] = lambda block: None
         """What plugins have against an action."""
 
@@ -135,7 +136,7 @@ class Decisions:
         other.approval, other._changed = self.approval.copy(), set(self._changed)
         other._rereading = set(self._rereading)
         other._taint = self._taint
-        other._folders = dict(self._folders)
+        other.folders = self.folders.copy()
         return other
 
     def covers(self, caller: str, block: ActionBlock, ruling: PolicyDecision) -> bool:
@@ -152,7 +153,7 @@ class Decisions:
     def add_rule(self, verdict: RuleVerdict, text: str) -> None:
         """One more rule, as long as the session is open; SettingsError if it is none."""
         rules = parse_short((text,), verdict, "this session")
-        self.policy = _resolve(msgspec.structs.replace(self.policy, rules=(*self.policy.rules, *rules)))
+        self.policy = resolve_rules(msgspec.structs.replace(self.policy, rules=(*self.policy.rules, *rules)))
 
     def note_run(self, block: ActionBlock, ruling: PolicyDecision | None) -> None:
         """Take note of what is about to run: what it reads, and in a shell, what it may redefine. Without a `ruling`
@@ -163,11 +164,7 @@ class Decisions:
             self._rereading.add((block.runs_in, self._runners.next_generation(block)))
         if found.lasting and isinstance(block, CodeBlock):
             self._changed.add((block.language, self._runners.next_generation(block)))
-        if found.reading is not None and found.reading.folders:
-            place = (block.runs_in, self._runners.next_generation(block))
-            known = self._folders.get(place, ())
-            new = folders_of(found.reading, self.policy.base, known)
-            self._folders[place] = tuple(dict.fromkeys((*known, *new)))[-MANY_FOLDERS:]
+        self.folders.note(block, found.reading, self.policy.base)
 
     async def note_end(self, block: ActionBlock, ruling: PolicyDecision, *, whole: bool) -> None:
         """This has run, to its end where `whole`: what it wrote is the session's own."""
@@ -240,10 +237,14 @@ class Decisions:
             return Settled(decision_event(block, "skip", "rule", reason=facts.refusal))
         of_the_mode = ruling.verdict == "allow" or (self.mode == "ask" and ruling.ground == "mode")
         why = objection or (wish if of_the_mode else f"asked because of {ruling.by}")
+        labels = ruling.labels
+        if isinstance(block, CodeBlock) and not self._runners.runs_elsewhere(block):
+            named = self.folders.written_paths(block, ruling.reading, self.policy.base)
+            labels = (*labels, *await self.keeper.remarks(named))
         while True:
             scopes = self._grants.scopes(self._case(block, ruling))
             offer = self._offer(block, ruling)
-            verb = await self._ask(request_event(block, why, ruling.labels, scopes, offer, asked_by, facts), emit)
+            verb = await self._ask(request_event(block, why, labels, scopes, offer, asked_by, facts), emit)
             now = self._runners.next_generation(block)
             if verb.verdict in ("skip", "stop") or generation == now:
                 return self._apply_decision(block, verb, guard, generation, ruling)
@@ -297,7 +298,7 @@ class Decisions:
             changed=(request.language, generation) in self._changed,
             taint=self._taint_so_far(request.confinement),
             made=made,
-            folders=self._folders.get((block.runs_in, generation), ()),
+            folders=self.folders.of(block),
             losses=losses,
             handed=frozenset(self._handed),
         )
@@ -387,14 +388,3 @@ class Decisions:
             case "stop":
                 refusal = decision_event(block, "stop", "person", reason=verb.reason, request_id=verb.request_id)
                 return Settled(refusal, TurnStopped("stopped", "Stopped by you."))
-
-
-def _resolve(policy: Policy) -> Policy:
-    """The same, with where the rules for files lead."""
-    if not any(rule.tool in ("Edit", "Read") and not rule.real for rule in policy.rules):
-        return policy
-    rules = (
-        rule._replace(real=os.path.realpath(fixed_path(rule, policy.base))) if rule.tool in ("Edit", "Read") else rule
-        for rule in policy.rules
-    )
-    return msgspec.structs.replace(policy, rules=tuple(rules))

@@ -25,7 +25,7 @@ from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.withheld_notices import withheld_events
 from oi_tui.app.engine.core.blocks import Action, CallBlock, CodeBlock, ProseBlock
-from oi_tui.app.engine.core.chat_model import RECALL, Delta, Model, ToolSpec, take_unreported
+from oi_tui.app.engine.core.chat_model import FENCED_CALLS, Delta, Model, ToolSpec, take_unreported
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import Emit, NoticeAdded, StepStarted
 from oi_tui.app.engine.core.ids import new_id
@@ -64,6 +64,7 @@ class Dialogue:
         self._conversation = Conversation(instructions.redactor, settings.output_to_model)
         self._instructions, self._ready = instructions, ready
         instructions.offered = lambda: frozenset(spec.name for spec in self._tools(recall=False))
+        instructions.of_tools = runners.tools.instructions
         self._review = AnswerReview(transcript, kernels, emit, plugins)
         self.required = RequiredAnswer(emit, lambda: settings.answer_tries)
         spilled = runners.tools.spill_dir
@@ -203,8 +204,10 @@ class Dialogue:
         return self._runners.tools.specs(self._kernels.languages, recall=recall, small=small)
 
     def _canonical(self, label: str) -> Language | None:
-        """The language of a fence; a call of the tool that reads what was left out is written like one."""
-        return self._kernels.canonical(label) or (RECALL if label.strip().lower() == RECALL else None)
+        """The language of a fence; some calls are written like one, by models without tools."""
+        name = label.strip().lower()
+        is_call = name in FENCED_CALLS and self._runners.tools.has(name)
+        return self._kernels.canonical(label) or (name if is_call else None)
 
 
 async def _read(deltas: AsyncGenerator[Delta, None], answer: AnswerStream) -> None:

@@ -53,6 +53,8 @@ class Instructions:
         self._today = today
         self.of_plugins: Callable[[], tuple[InstructionPart, ...]] = tuple
         """What plugins add; the same for the whole session."""
+        self.of_tools: Callable[[], str] = str
+        """What tools have to say."""
         self.offered: Callable[[], frozenset[str]] = frozenset
         """Names of the tools that the model is offered."""
 
@@ -96,6 +98,7 @@ class Instructions:
         found = (
             InstructionPart(origin="program", name="oi-tui", text=base),
             InstructionPart(origin="program", name="files", text=FILE_TOOLS if EDIT_FILE in self.offered() else ""),
+            InstructionPart(origin="program", name="kept functions", text=self.of_tools()),
             *self._sources.limits,
             *fit_instructions(self._sources.folder, most),
             *map(self._render_or_keep, own),

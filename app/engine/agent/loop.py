@@ -27,7 +27,7 @@ from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
 from oi_tui.app.engine.agent.steering import Steering, Steers, no_steers
 from oi_tui.app.engine.agent.syntax_check import SyntaxCheck
-from oi_tui.app.engine.agent.written_look import FindWritten
+from oi_tui.app.engine.agent.written_look import NO_KEEPER, FindWritten, RunKeeper
 from oi_tui.app.engine.core.blocks import ActionBlock, CodeBlock
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import KernelError, OiTuiError
@@ -80,6 +80,7 @@ class Session:
         tools: Toolbox | None = None,
         look: WorkLook = NO_LOOK,
         find_written: FindWritten | None = None,
+        keeper: RunKeeper = NO_KEEPER,
         time_limit: float = 0.0,
         steers: Steers = no_steers,
         instructions: InstructionSources = NO_INSTRUCTIONS,
@@ -123,7 +124,7 @@ class Session:
             instructions=self.instructions,
             ready=ready,
         )
-        terms = RunTerms(seal, can_ask, clock, time_limit, find_written)
+        self.decisions.keeper, terms = keeper, RunTerms(seal, can_ask, clock, time_limit, find_written, keeper)
         self._runs = ActionRuns(
             self.transcript, self._runners, self.decisions, self.choices, self._halt, self.emit, terms
         )

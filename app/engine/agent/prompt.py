@@ -25,6 +25,7 @@ from oi_tui.app.engine.core.blocks import (
 )
 from oi_tui.app.engine.core.chat_model import RECALL, ChatMessage, ChatRequest, ToolCall
 from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
+from oi_tui.app.engine.core.values import FRESH_KERNEL
 from oi_tui.app.engine.parsing.fences import HELPERS, HELPERS_END
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.attached import attached_file
@@ -135,6 +136,8 @@ class Teller:
                 return
             case [CodeBlock() | CallBlock() as block] if block.caller:
                 return  # whoever called it prints of it what is to be read
+            case [CodeBlock() as block] if block.apart == FRESH_KERNEL:
+                return  # a test by the person: nothing of it is in the kernels that the model knows
             case [CodeBlock(author="user") | CallBlock(author="user") as block]:
                 text = f"{_done_by_person(block)}:\n{self._fence(block, block.source)}"
                 text += f"\nOutput ({UNTRUSTED}):\n{self._report(block)}"

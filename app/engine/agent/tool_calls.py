@@ -12,13 +12,14 @@ from oi_tui.app.engine.agent.decisions import Decisions
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
 from oi_tui.app.engine.agent.runners import Runners
-from oi_tui.app.engine.core.blocks import ActionBlock
+from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock
 from oi_tui.app.engine.core.chat_model import SESSION_TOOLS
-from oi_tui.app.engine.core.encoding import as_json
-from oi_tui.app.engine.core.events import CallFinished, CallStarted, Emit
+from oi_tui.app.engine.core.encoding import as_json, expressible
+from oi_tui.app.engine.core.events import CallFinished, CallStarted, CodeFinished, CodeStarted, Emit
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.policy.decide import PolicyDecision
 from oi_tui.app.engine.text.mime import plain_text
+from oi_tui.app.engine.tools.execute import EXECUTE
 from oi_tui.app.engine.tools.tool import Arguments, ToolFailed
 
 DEEPEST = 3
@@ -67,8 +68,13 @@ class ToolCalls:
         if why := self._objection(caller, name, source):
             raise ToolFailed(why)
         block_id = new_id()
-        self._emit(CallStarted(block_id=block_id, tool=name, caller=caller_id))
-        self._emit(CallFinished(block_id=block_id, tool=name, source=source))
+        if name == EXECUTE:
+            language, code = str(arguments["language"]), expressible(str(arguments["code"]))
+            self._emit(CodeStarted(block_id=block_id, language=language, caller=caller_id))
+            self._emit(CodeFinished(block_id=block_id, language=language, source=code))
+        else:
+            self._emit(CallStarted(block_id=block_id, tool=name, caller=caller_id))
+            self._emit(CallFinished(block_id=block_id, tool=name, source=source))
         self._serving.append(caller_id)
         try:
             ruling = await self._decide(caller, block_id)
@@ -81,7 +87,8 @@ class ToolCalls:
     def _objection(self, caller: ActionBlock, name: str, source: str) -> str:
         if caller.state != "running":
             return "The call is over, and can call nothing."
-        if name in SESSION_TOOLS or name not in self._runners.tools.names:
+        runs_code = name == EXECUTE and isinstance(caller, CallBlock) and not caller.origin  # a tool of the program
+        if name in SESSION_TOOLS or (name not in self._runners.tools.names and not runs_code):
             return f"There is no tool named {name[:100]}."
         chain = [caller]
         while chain[-1].caller:

@@ -1,7 +1,8 @@
 """A look at the folder after a run, which holds nothing up."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -13,6 +14,47 @@ LOOKING = 1.0
 
 FindWritten = Callable[[float], WrittenFiles | None]
 """Files of the folder that changed since a moment (Unix time), for a thread; None where the look came to no end."""
+
+
+class RunKeeper(Protocol):
+    """Keeps files as they are before runs, so that what these do can be undone. Its methods never raise."""
+
+    async def begin(self, block_id: str, named: Sequence[str]) -> None:
+        """A run begins, whose source names these absolute paths to write or delete them."""
+        ...
+
+    async def end(self, block_id: str) -> WrittenFiles | None:
+        """It is over: how many files can be brought back, and which are deleted; None if that is not known yet."""
+        ...
+
+    async def remarks(self, named: Sequence[str]) -> tuple[str, ...]:
+        """What would not be undone if code wrote these paths, in plain words for the question."""
+        ...
+
+
+class _NoKeeper:
+    """For where there are no files of a person, or their settings keep none."""
+
+    async def begin(self, block_id: str, named: Sequence[str]) -> None:
+        """Code may run as it is."""
+
+    async def end(self, block_id: str) -> WrittenFiles | None:
+        """What the run changed cannot be undone."""
+        return None
+
+    async def remarks(self, named: Sequence[str]) -> tuple[str, ...]:
+        """Questions have no word about undo: the person did without it."""
+        return ()
+
+
+NO_KEEPER: RunKeeper = _NoKeeper()
+
+
+def with_undo(written: WrittenFiles | None, left: WrittenFiles | None) -> WrittenFiles | None:
+    """Both as one: what was written, and what can be undone."""
+    if left is None or not (left.undoable or left.lost):
+        return written
+    return msgspec.structs.replace(left, files=written.files if written else (), more=written.more if written else 0)
 
 
 async def look_for_written(find: FindWritten, since: float) -> WrittenFiles | None:

@@ -133,7 +133,8 @@ class CodeBlock(Action, frozen=True, kw_only=True, tag="code"):
     place: str = ""
     """What it ran in: "Python 3.12.4 in .venv"; "" before it ran, and where there is nothing to tell."""
     apart: str = ""
-    """The folder into which it installed something, by a process of its own; "" where it ran in a kernel."""
+    """The folder into which it installed something, by a process of its own, or `FRESH_KERNEL`; "" where it ran in the
+    kernel of its language."""
     inputs: tuple[RunInput, ...] = ()
     """Variables of other blocks that it used, as far as the kernel that ran it lives."""
 

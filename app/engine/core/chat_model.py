@@ -13,6 +13,13 @@ ASK_USER = "ask_user"
 FIND_TOOLS = "find_tools"
 """Name of the tool that finds others."""
 
+FIND_FUNCTIONS, LOAD_FUNCTION = "find_functions", "load_function"
+"""The tools by which a model uses functions that the person kept."""
+
+FENCED_CALLS = {RECALL: "text", FIND_FUNCTIONS: "query", LOAD_FUNCTION: "name"}
+"""Tools of which a fence with that label is a call, for models without tools; and the argument that a text in it is
+which is no JSON."""
+
 SESSION_TOOLS = (RECALL, FIND_TOOLS)
 """Tools of a session itself: they read what the model may read anyway, and need no approval."""
 

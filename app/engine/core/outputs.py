@@ -62,6 +62,13 @@ class WrittenFiles(Value, frozen=True, kw_only=True):
     files: tuple[WrittenFile, ...] = ()
     more: int = 0
     """Files that are not named."""
+    deleted: tuple[str, ...] = ()
+    more_deleted: int = 0
+    """Deleted files that are not named."""
+    undoable: int = 0
+    """Files that can be brought back as they were before the run."""
+    lost: int = 0
+    """Files that it changed or deleted and that cannot be brought back."""
 
 
 class RunInput(Value, frozen=True, kw_only=True):

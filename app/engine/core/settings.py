@@ -11,12 +11,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from oi_tui.app.engine.core.settings_section import SettingsSection, UndoSection, WebSection
 from oi_tui.app.engine.core.values import ApprovalMode, PermissionMode, SandboxMode
-
-
-class SettingsSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the settings file; an unknown key is an error that names it."""
-
 
 SET_BY_US = frozenset({
     *("model", "messages", "stream", "stream_options", "tools", "n", "input", "contents", "system"),
@@ -290,24 +286,6 @@ class NetworkSection(SettingsSection, frozen=True, kw_only=True):
     """Reach this machine only: models, lists and prices, downloads, Jupyter servers, and code in the sandbox."""
 
 
-class WebSection(SettingsSection, frozen=True, kw_only=True):
-    """What the model reads of the web by its tools, beside code; see `oi-tui help web`."""
-
-    fetch: bool = True
-    """Offer the model `fetch_url`, which reads a page by its address."""
-    private: tuple[str, ...] = ()
-    """Hosts of private networks and of this machine that it may read: `wiki.internal`, `localhost:3000`,
-    `192.168.1.5:8080`."""
-    search: Literal["", "searxng", "brave", "kagi"] = ""
-    """Offer the model `search_web`: through a SearXNG, or Brave or Kagi with your key (`oi-tui auth set brave`)."""
-    search_url: str = ""
-    """URL of the SearXNG: `https://searx.example.org`."""
-    max_mb: Annotated[float, msgspec.Meta(gt=0, le=100)] = 5.0
-    """Largest page in MB, unpacked; of a longer text the beginning is read."""
-    timeout: Annotated[float, msgspec.Meta(gt=0)] = 30.0
-    """Seconds that a page has to come."""
-
-
 ImageMode = Literal["auto", "kitty", "sixel", "sextant", "quadrant", "half", "off"]
 
 
@@ -378,6 +356,7 @@ class Settings(SettingsSection, frozen=True, kw_only=True):
     detach: DetachSection = DetachSection()
     network: NetworkSection = NetworkSection()
     web: WebSection = WebSection()
+    undo: UndoSection = UndoSection()
     screen: ScreenSection = ScreenSection()
     profile: ProfileSection = ProfileSection()
     keys: dict[str, str] = {}

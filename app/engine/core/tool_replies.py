@@ -1,6 +1,6 @@
 """What the engine answers about the tools of a session."""
 
-from oi_tui.app.engine.core.tool_verbs import LookPurpose, UndoScope
+from oi_tui.app.engine.core.tool_verbs import LookPurpose, SkillKind, UndoScope
 from oi_tui.app.engine.core.values import SessionReply, Value
 
 
@@ -90,4 +90,52 @@ class ChangesFound(SessionReply, frozen=True, kw_only=True, tag=True):
     """Why there is nothing, "" if there is something."""
 
 
-AboutTools = ToolsFound | ServersFound | ChangesFound
+class SkillRecord(Value, frozen=True, kw_only=True):
+    """A skill or a kept function, as it is listed."""
+
+    kind: SkillKind
+    name: str
+    summary: str = ""
+    """One line: what it says of itself."""
+    place: str = ""
+    """Its file or folder."""
+    text: str = ""
+    """What is shown of it: the file of a function, the `SKILL.md` of a skill."""
+    digest: str = ""
+    wrong: str = ""
+    """Why it cannot be used, as the rest of a sentence about it."""
+    agreed: bool = True
+    """Whether it is as the person agreed to it; what is not is not used."""
+    version: int = 0
+    tested: str = ""
+    """How the last test of a function went: `passed`, what failed, or "" where none ran."""
+    own: bool = True
+    """Whether it is the person's own, rather than the folder's."""
+
+
+class SkillsFound(SessionReply, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindSkills` and `ChangeSkill`."""
+
+    skills: tuple[SkillRecord, ...] = ()
+    problem: str = ""
+    """What could not be done, as a sentence."""
+
+
+class FunctionDrafted(SessionReply, frozen=True, kw_only=True, tag=True):
+    """Answer to `DraftFunction`: what would be kept, for the person to look at."""
+
+    name: str
+    text: str
+    """The whole file."""
+    digest: str
+    version: int = 1
+    changes: str = ""
+    """What is different from the kept version, as a diff; "" where there is none."""
+    needs: tuple[str, ...] = ()
+    """Other names of the session that the file holds."""
+    passed: bool = True
+    tested: str = ""
+    """How its test went, in a sentence."""
+
+
+AboutTools = ToolsFound | ServersFound | ChangesFound | SkillsFound | FunctionDrafted

@@ -97,4 +97,74 @@ class SwitchTool(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
     on: bool = True
 
 
-ToolVerb = FindTools | SwitchTool | FindServers | ChangeServer | ReadChanges | UndoChanges | ChangePlan | SetPlanMode
+SkillKind = Literal["function", "skill"]
+
+SkillChange = Literal["remove", "restore"]
+"""To remove it, and to bring back what was removed under that name."""
+
+
+class SkillVerb(ToolDeskVerb, frozen=True, kw_only=True):
+    """Base of those that are followed at once."""
+
+
+class SkillJob(SessionVerb, frozen=True, kw_only=True):
+    """Base of those that run code, and wait for what runs."""
+
+
+class FindSkills(SkillVerb, frozen=True, kw_only=True, tag=True):
+    """Which skills and kept functions there are; answered with `SkillsFound`."""
+
+
+class ChangeSkill(SkillVerb, frozen=True, kw_only=True, tag=True):
+    """Does something with one of them; answered with `SkillsFound`."""
+
+    kind: SkillKind
+    name: str
+    change: SkillChange
+
+
+class KeepFunction(SkillVerb, frozen=True, kw_only=True, tag=True):
+    """Keep what `FunctionDrafted` showed last; a notice says how that went."""
+
+    name: str
+    digest: str = ""
+    """Of what was shown, "" for whatever it was: anything else is not kept."""
+
+
+class DraftFunction(SkillJob, frozen=True, kw_only=True, tag=True):
+    """Have a function tested in a fresh kernel, before it is kept; answered with `FunctionDrafted`, or with a notice
+    that says why it cannot be kept."""
+
+    name: str = ""
+    """"" is the last one of the block, or of the session."""
+    block_id: str = ""
+    text: str = ""
+    """The file, as the person changed it; "" takes the function out of this session."""
+
+
+class TestFunction(SkillJob, frozen=True, kw_only=True, tag=True):
+    """Run a kept function and its example in a fresh kernel."""
+
+    __test__ = False  # for pytest: it is no test
+    name: str
+
+
+class UseFunction(SkillJob, frozen=True, kw_only=True, tag=True):
+    """Run the source of a kept function in this session's kernel, as the person's own code."""
+
+    name: str
+
+
+ToolVerb = (
+    FindTools
+    | SwitchTool
+    | FindServers
+    | ChangeServer
+    | ReadChanges
+    | UndoChanges
+    | ChangePlan
+    | SetPlanMode
+    | FindSkills
+    | ChangeSkill
+    | KeepFunction
+)

@@ -60,6 +60,10 @@ class PackageHome(Value, frozen=True, kw_only=True):
     """Whether a person may have something installed there by a process of its own."""
 
 
+FRESH_KERNEL = "a fresh kernel"
+"""Where a run was that had a kernel of its own, started for it and ended after it, in the sandbox of its session."""
+
+
 class Confinement(Value, frozen=True, kw_only=True):
     """The sandbox of one kernel's code. A kernel that promises nothing has none."""
 
@@ -75,7 +79,8 @@ class Confinement(Value, frozen=True, kw_only=True):
     packages: PackageHome | None = None
     """Where an installation would go; None where nothing is known of that."""
     apart: str = ""
-    """The one folder that it works in, with the network: what installs something there, and nothing else."""
+    """The one folder that it works in, with the network: what installs something there, and nothing else. Or
+    `FRESH_KERNEL`."""
     apart_hosts: tuple[str, ...] = ()
     """All that it reaches of the network then; none means the whole."""
 

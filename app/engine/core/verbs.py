@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 import msgspec
 
 from oi_tui.app.engine.core.blocks import ContextMark
-from oi_tui.app.engine.core.extractions import AnyExtractionVerb
 from oi_tui.app.engine.core.kernel_looks import AnyLookVerb
 from oi_tui.app.engine.core.library_verbs import (
     EditSession,
@@ -16,7 +15,7 @@ from oi_tui.app.engine.core.library_verbs import (
     PreviewSession,
 )
 from oi_tui.app.engine.core.outcomes import Verdict
-from oi_tui.app.engine.core.tool_verbs import CallTool, ToolVerb
+from oi_tui.app.engine.core.tool_verbs import CallTool, DraftFunction, TestFunction, ToolVerb, UseFunction
 from oi_tui.app.engine.core.values import ApprovalMode, Language, ScopeKind, SessionVerb, Verb
 from oi_tui.app.engine.core.widget_controls import OperateWidget
 
@@ -74,11 +73,7 @@ class Withdraw(SessionVerb, frozen=True, kw_only=True, tag=True):
     text: str
 
 
-class KernelVerb(SessionVerb, frozen=True, kw_only=True):
-    """Base of what is done about kernels and their server while code may run."""
-
-
-class SaveRemote(KernelVerb, frozen=True, kw_only=True, tag=True):
+class SaveRemote(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Make a file on the server on which code runs, never over another one. A notice says that it is there."""
 
     path: str
@@ -217,7 +212,7 @@ class InstallKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
     """`KernelChoice.remedy`."""
 
 
-class FindKernels(KernelVerb, frozen=True, kw_only=True, tag=True):
+class FindKernels(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Look for what Python code can run in, also while code runs; answered with `KernelsFound`."""
 
     server: str = ""
@@ -306,6 +301,9 @@ Job = (
     | InstallKernel
     | Settle
     | OperateWidget
+    | DraftFunction
+    | TestFunction
+    | UseFunction
 )
 """What a session does one after the other."""
 
@@ -335,7 +333,6 @@ WorkVerb = (
     | MarkContext
     | ReadContext
     | ToolVerb
-    | AnyExtractionVerb
 )
 """What is done within one session."""
 

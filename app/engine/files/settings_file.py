@@ -18,7 +18,8 @@ import msgspec
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import OF_APPROVAL, STRICTER, requested_mode, strictest, with_limits
-from oi_tui.app.engine.core.settings import PolicySection, Settings, SettingsSection
+from oi_tui.app.engine.core.settings import PolicySection, Settings
+from oi_tui.app.engine.core.settings_section import SettingsSection
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file

@@ -9,12 +9,20 @@ PRIVATE = 0o600
 
 
 def write_whole(
-    path: Path, data: bytes | Path, *, over: bool = False, mode: int | None = PRIVATE, at: int | None = None
+    path: Path,
+    data: bytes | Path,
+    *,
+    over: bool = False,
+    mode: int | None = PRIVATE,
+    at: int | None = None,
+    sync: bool = True,
 ) -> None:
     """Write a file beside `path`, sync it, and give it the name; in place of another file only with `over`.
 
     `data` may be another file, which is copied. Without a `mode` the permissions are those that the umask leaves. With
-    an open folder `at`, `path` is a bare name in it. OSError if it fails (FileExistsError); nothing is left then.
+    an open folder `at`, `path` is a bare name in it. Without `sync` it is whole only if the machine lives on.
+
+    OSError if it fails (FileExistsError); nothing is left then.
     """
     beside = path.with_name(f".{os.urandom(8).hex()}.part")
     permissions = 0o666 if mode is None else PRIVATE
@@ -28,8 +36,9 @@ def write_whole(
                 file.write(data)
             if mode not in (None, PRIVATE):
                 os.fchmod(file.fileno(), mode)
-            file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         if not over:
             _take_name(beside, path, at)
         else:

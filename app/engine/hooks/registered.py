@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.chat_model import FENCED_CALLS, Model
+from oi_tui.app.engine.core.embedding import Embedding
 from oi_tui.app.engine.core.programs import KernelForm, KernelProgram, LanguageProgram, Program
 from oi_tui.app.engine.hooks.calling import Hooks, PluginFailed
 from oi_tui.app.engine.hooks.values import Exporter, Importer
@@ -14,7 +15,7 @@ from oi_tui.app.engine.tools.tool import Tool
 Kind = TypeVar("Kind")
 
 _LANGUAGE = re.compile(r"[a-z0-9._-]{1,100}")
-_TAKEN_LANGUAGES = frozenset(("python", "shell", "bash", "sh", "html", "execute", "recall"))
+_TAKEN_LANGUAGES = frozenset(("python", "shell", "bash", "sh", "html", "execute", *FENCED_CALLS))
 _TYPE = re.compile(r"[A-Za-z_][\w.]*\.[A-Za-z_]\w*")
 _FORMAT = re.compile(r"[a-z0-9]{1,20}")
 
@@ -72,6 +73,16 @@ def _fault_of_model(value: object) -> str:
 _PARTS_OF_A_MODEL = ("name", "context_window", "takes_images", "tells_price", "stream")
 _TAKEN = ("local", "fake", "openai", "anthropic", "gemini", "ollama", "openrouter")
 """The part before the slash in names of plugins' models."""
+
+
+def registered_embedding(hooks: Hooks) -> Embedding | None:
+    """The first that a plugin gives, None without any."""
+    for plugin, value in hooks.results("register_embedding"):
+        if isinstance(value, Embedding) and isinstance(value.name, str) and 0 < len(value.name) <= 200:
+            return value
+        if value is not None:
+            hooks.reject(plugin, "register_embedding", f"{value!r:.100} is no Embedding with a name")
+    return None
 
 
 def registered_programs(hooks: Hooks) -> dict[str, Program]:

@@ -16,6 +16,7 @@ import pluggy
 
 from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest, Model
+from oi_tui.app.engine.core.embedding import Embedding
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.programs import KernelForm, KernelProgram, LanguageProgram
 from oi_tui.app.engine.core.widget_views import KernelWidget, WidgetView
@@ -153,6 +154,12 @@ class EngineHooks:
         second: it should take less than a millisecond, and one that fails or takes more than 20 ms five times in a row
         is not called any more.
         """
+
+    @_hookspec
+    def register_embedding(self) -> Embedding | None:
+        """What turns texts into vectors, so that kept functions are found by meaning; the first plugin that gives one
+        counts. Asked once, at the first search; its `embed` is called in a thread and may take ten seconds. None: by
+        words only."""
 
     @_hookspec
     def register_exporters(self) -> Iterable[Exporter]:  # type: ignore[empty-body] # a specification

@@ -248,6 +248,10 @@ class KernelSource(Protocol):
         that may write to the environment and ask its index. To be closed afterwards."""
         ...
 
+    def fresh_kernel(self) -> Kernel:
+        """A Python kernel beside those of the session, not started and the caller's to close."""
+        ...
+
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""
         ...

@@ -9,7 +9,7 @@ from msgspec import structs
 from oi_tui.app.engine.core.errors import KernelError, OiTuiError
 from oi_tui.app.engine.core.kernel_choice import KernelChoice, KernelMove
 from oi_tui.app.engine.core.programs import LanguageProgram, Program
-from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.values import FRESH_KERNEL, Language
 from oi_tui.app.engine.environments.discovery import named_environment, usable_environment
 from oi_tui.app.engine.environments.machine import machine_in_words
 from oi_tui.app.engine.kernels.base import Kernel, RejoinableKernel, ServerFile
@@ -136,6 +136,12 @@ class Kernels:
     def pip_installer(self, arguments: tuple[str, ...]) -> Kernel:
         """What runs `pip install` with these arguments, beside the kernels."""
         return InstallRunner(self._launch, arguments)
+
+    def fresh_kernel(self) -> Kernel:
+        """Here, also where Python runs on a server: only here it has our sandbox."""
+        kernel = JupyterKernel(self._launch)
+        kernel.confinement = structs.replace(kernel.confinement, apart=FRESH_KERNEL)
+        return kernel
 
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that were started at least once."""

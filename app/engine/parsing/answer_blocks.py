@@ -6,7 +6,7 @@ are no prose, nor are those at the edges of a block.
 
 import msgspec
 
-from oi_tui.app.engine.core.chat_model import RECALL
+from oi_tui.app.engine.core.chat_model import FENCED_CALLS
 from oi_tui.app.engine.core.events import (
     CallFinished,
     CallGrew,
@@ -94,7 +94,7 @@ class AnswerBlocks:
 
     def open(self, language: Language, call_id: str | None = None) -> None:
         """Code begins that can be run here; `call_id` is that of the native call that it comes in."""
-        if language == RECALL:
+        if language in FENCED_CALLS:
             self.open_call(language, call_id)
             return
         self.empty = False
@@ -111,8 +111,9 @@ class AnswerBlocks:
 
     def close(self, language: Language, source: str, *, complete: bool, thought: bool = False) -> None:
         """The code is complete, and this is its source; if not `complete`, or `thought`, it never runs."""
-        if language == RECALL:
-            fields = source if source.lstrip().startswith("{") else msgspec.json.encode({"text": source}).decode()
+        if language in FENCED_CALLS:
+            text = {FENCED_CALLS[language]: source.strip()}
+            fields = source if source.lstrip().startswith("{") else msgspec.json.encode(text).decode()
             self.close_call(language, fields, complete=complete, thought=thought)
             return
         language, source = repair_code(language, source, self._canonical)

@@ -88,6 +88,14 @@ def targets_of(
     return tuple(found)
 
 
+def named_paths(reading: SourceFacts, base: Base, folders: Iterable[str] = ()) -> tuple[str, ...]:
+    """What the source names and would write, move or delete, absolute; `folders` as in `targets_of`."""
+    bases = [base, *(base._replace(cwd=folder) for folder in (*folders, *folders_of(reading, base, folders)))]
+    written = [use.path for use in reading.places if use.writes] + [one.path for one in reading.replaced]
+    found = {start.absolute(path): None for path in dict.fromkeys(written[:MANY]) for start in bases}
+    return tuple(found)[:MANY]
+
+
 def is_within(path: str, place: str) -> bool:
     """Whether it is this place or in it; both are absolute."""
     return f"{path}/".startswith(f"{place.rstrip('/')}/")

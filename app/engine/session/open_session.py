@@ -18,10 +18,9 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
-from oi_tui.app.engine.core.extractions import ExtractionVerb
 from oi_tui.app.engine.core.kernel_looks import LookVerb
 from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
-from oi_tui.app.engine.core.tool_verbs import CallTool, ToolDeskVerb
+from oi_tui.app.engine.core.tool_verbs import CallTool, SkillJob, ToolDeskVerb
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     Answer,
@@ -32,17 +31,18 @@ from oi_tui.app.engine.core.verbs import (
     Decide,
     FetchModel,
     FindInstructions,
+    FindKernels,
     FindModels,
     ForgetKey,
     InstallKernel,
     Interrupt,
     Job,
-    KernelVerb,
     Pause,
     Rebuild,
     Restart,
     Retry,
     Run,
+    SaveRemote,
     SetApproval,
     SetBudget,
     SetComplete,
@@ -60,7 +60,6 @@ from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.session.accounting import Accounting
 from oi_tui.app.engine.session.attachments import read_prompt
 from oi_tui.app.engine.session.catching_up import late_batches, work_state
-from oi_tui.app.engine.session.extraction_desk import ExtractionDesk
 from oi_tui.app.engine.session.job_queue import JobQueue
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
@@ -95,8 +94,9 @@ class OpenSession:
         self.id = session_id
         self.send = address_replies(services.send, session_id)
         """Past everything that waits."""
-        self._services, self._store = services, services.store
-        self._resumed, self._broke = past is not None, broke
+        self._services = services
+        self._resumed = past is not None
+        self._store, self._broke = services.store, broke
         if forked_from is None:
             self.ties = KernelTies(session_id=session_id)
             self.kernels = services.make_kernels(self.ties)
@@ -121,6 +121,7 @@ class OpenSession:
             tools=self.tools.toolbox,
             look=services.look,
             find_written=services.find_written,
+            keeper=self.tools.keeper,
             steers=self._take_steers,
             time_limit=services.setup.settings.kernel.time_limit or 0.0,
             instructions=services.instructions,
@@ -139,15 +140,14 @@ class OpenSession:
         self.ties.has_embedded_model = lambda: self.chooser.is_embedded
         self.kernel_switch = KernelSwitch(self.session, self.kernels, tell)
         self.inspector = VariableInspector(self.kernels, tell)
-        self.extractions = ExtractionDesk(self.session, services, self.chooser, tell)
         left = None if forked_from is None else forked_from.tracer
         self.tracer: RunTracer = RunTracer(self.session.transcript, self.session.emit, self.inspector.compare, left)
         self._titles: Titles | None = None
         if self._store is not None and services.setup.settings.model.titles:
             self._titles = Titles(self.session, self._store, services.redactor, self._rests, tell)
         self.session.emitter.observers = tuple(self._observers())
-        self._jobs, self._used = JobQueue(tell), False  # used: anything was ever asked of it
-        self._tasks: list[asyncio.Task[None]] = []
+        self._used = False  # whether anything was ever asked of it
+        self._jobs, self._tasks = JobQueue(tell), list[asyncio.Task[None]]()
 
     def _observers(self) -> Iterator[Observer]:
         """Who receives an event, in this order: it must be recorded before anybody can see it."""
@@ -194,8 +194,7 @@ class OpenSession:
         """Interrupt what runs and write everything down; failures on the way are logged."""
         self.tools.end()
         titles = self._titles.close() if self._titles is not None else ()
-        desks = (self.chooser, self.kernel_switch, self.inspector, self.extractions)
-        tasks = (*self._tasks, *(task for desk in desks for task in desk.tasks()), *titles)
+        tasks = (*self._tasks, *self.chooser.tasks(), *self.kernel_switch.tasks(), *self.inspector.tasks(), *titles)
         self._tasks, current = [], asyncio.current_task()
         for task in (running := [task for task in tasks if task is not current]):
             task.cancel()
@@ -228,13 +227,12 @@ class OpenSession:
     async def follow(self, verb: WorkVerb) -> None:
         """Do what the person wants of this session; OiTuiError if that cannot be."""
         session = self.session
+        if isinstance(verb, Job) and not (isinstance(verb, Retry) and verb.now):
+            self.add(verb)
+            return
         match verb:
-            case Retry(now=True):
+            case Retry():
                 self.chooser.retry_now()
-            case Submit() | Run() | Retry() | Clear() | Compact() | Restart() | Rebuild():
-                self.add(verb)
-            case UseKernel() | InstallKernel() | Settle() | OperateWidget() | CallTool():
-                self.add(verb)
             case Decide():
                 session.decide(verb)
             case Answer():
@@ -261,6 +259,8 @@ class OpenSession:
                 self._outbox.put(session.instructions.describe())
             case TellUsage():
                 self.accounting.tell_usage()
+            case FindKernels():
+                self.kernel_switch.find(verb.server)
             case FindModels():
                 self.chooser.find()
             case ForgetKey():
@@ -277,10 +277,8 @@ class OpenSession:
                 session.dialogue.window.follow(verb, self._outbox.put)
             case ToolDeskVerb():
                 await self.tools.follow(verb)
-            case KernelVerb():
-                self.kernel_switch.begin_task(verb)
-            case ExtractionVerb():
-                self.extractions.follow(verb)
+            case SaveRemote():
+                self.kernel_switch.save(verb.path, verb.data)
             case _:
                 assert_never(verb)
 
@@ -342,15 +340,16 @@ class OpenSession:
                     await session.call_tool(job.tool, job.source)
                 case OperateWidget():
                     await session.run_code(*self.inspector.widgets.operation(job))
+                case SkillJob():
+                    await self.tools.skills.work(job)
                 case Compact():
                     await session.dialogue.compact(job.focus)
                 case Restart() | UseKernel() | InstallKernel():
                     await self.kernel_switch.follow(job)
-                case Rebuild(here=True):
-                    await session.rebuild(job.block_ids, here=True)
                 case Rebuild():
-                    await self.kernel_switch.restart(None)
-                    await session.rebuild(job.block_ids)
+                    if not job.here:
+                        await self.kernel_switch.restart(None)
+                    await session.rebuild(job.block_ids, here=job.here)
                 case Clear():
                     await self.kernel_switch.restart(None)
                     session.forget()

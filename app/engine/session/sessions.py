@@ -263,7 +263,18 @@ class Sessions:
         notes = ("Forked. The session that it comes from is kept.",)
         if left.kernels.started_kernels():
             notes = ("Forked. The session that it comes from is kept; the kernels still hold what later code did.",)
-        await self._sit(new, events, lambda _: model, notes=notes, forked_from=left)
+        obstacle = await self._share_changes(left.id, new, events)
+        await self._sit(new, events, lambda _: model, notes=(*notes, *filter(None, [obstacle])), forked_from=left)
+
+    async def _share_changes(self, old: str, new: str, events: Sequence[AnyEvent]) -> str:
+        """A fork can undo what the blocks that it shares changed in files; why not, if that is so."""
+        blocks = {str(getattr(event, "block_id", "")) for event in events} - {""}
+        try:
+            if self._services.checkpoints is not None:
+                await asyncio.to_thread(self._services.checkpoints.share, old, new, blocks)
+        except OiTuiError as error:
+            return f"What was changed in files before cannot be undone here: {error.title}"
+        return ""
 
     def _create_fork(self, store: Store, old: str, verb: Fork) -> tuple[str, tuple[AnyEvent, ...]]:
         """The id of a new session, and what it shares with the old one."""

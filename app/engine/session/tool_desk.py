@@ -1,10 +1,12 @@
 """The tools of one open session: made when it opens, listed for whoever asks."""
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.agent.written_look import NO_KEEPER, RunKeeper
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import PlanChanged
 from oi_tui.app.engine.core.plan import bounded_steps
@@ -17,6 +19,7 @@ from oi_tui.app.engine.core.tool_verbs import (
     FindTools,
     ReadChanges,
     SetPlanMode,
+    SkillVerb,
     SwitchTool,
     ToolVerb,
     UndoChanges,
@@ -24,6 +27,7 @@ from oi_tui.app.engine.core.tool_verbs import (
 from oi_tui.app.engine.kernels.base import KernelSource
 from oi_tui.app.engine.session.server_desk import ServerDesk
 from oi_tui.app.engine.session.services import Services
+from oi_tui.app.engine.session.skill_desk import SkillDesk
 from oi_tui.app.engine.session.undo_desk import UndoDesk
 from oi_tui.app.engine.tools.ties import ToolTies
 from oi_tui.app.engine.tools.tool import Capabilities, Tool
@@ -57,11 +61,35 @@ class ToolDesk:
             end_planning=lambda: session().choices.end_planning(),
         )
         self._undo = UndoDesk(services, session, session_id, tell)
-        own = (tool for make in services.make_tools for tool in make(ties))
-        self.toolbox = Toolbox((*own, *services.tools), spill_dir=services.spill_dir)
+        self._changes = None if services.keep_changes is None else services.keep_changes(ties)
+        self.keeper: RunKeeper = NO_KEEPER if self._changes is None else self._changes
+        """Keeps files before code runs."""
+        self._ties, self._make_tools = ties, services.make_tools
+        self.toolbox = Toolbox((*self._make_all(), *services.tools), spill_dir=services.spill_dir)
+        self.skills = SkillDesk(session, kernels, tell, self._renew)
         self._servers = ServerDesk(services.mcp, self.toolbox, ties.emit, tell)
-        self.begin, self.end, self.settle = self._servers.begin, self._servers.end, self._servers.settle
-        self.add_resources = self._servers.add_resources
+        self.end, self.add_resources = self._servers.end, self._servers.add_resources
+        self._recovery: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """The session is open: what a killed engine left is found."""
+        self._servers.begin()
+        if self._changes is not None:
+            self._recovery = asyncio.create_task(self._changes.recover())
+
+    async def settle(self) -> None:
+        """Wait until the tools are there, for a while at most; files are kept meanwhile, before any code runs."""
+        if self._changes is not None:
+            self._changes.prepare()
+        await self._servers.settle()
+
+    def _make_all(self) -> Iterator[Tool]:
+        return (tool for make in self._make_tools for tool in make(self._ties))
+
+    def _renew(self) -> None:
+        """Tools for what was not there when the session was opened."""
+        there = {tool.name for tool in self.toolbox}
+        self.toolbox.add(tool for tool in self._make_all() if tool.name not in there)
 
     def _tell_tools(self) -> None:
         off = self.toolbox.off
@@ -70,6 +98,8 @@ class ToolDesk:
     async def follow(self, verb: ToolVerb) -> None:
         """Do what the person wants."""
         match verb:
+            case SkillVerb():
+                await self.skills.follow(verb)
             case FindTools():
                 self._tell_tools()
             case SwitchTool():

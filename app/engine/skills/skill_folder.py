@@ -23,6 +23,9 @@ LARGEST_TEXT, LARGEST_SKILL = 200_000, 20_000_000
 LONGEST_LINE = 300
 """Characters of a description, as far as it is listed."""
 
+_ASIDE = ".removed"
+"""Ending of the folder of a skill that can be brought back."""
+
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _LONGEST_FRONT = 8_000
@@ -163,6 +166,28 @@ def remove_skill(name: str, folder: Path | None = None) -> None:
         shutil.rmtree(place / name)
     except OSError as error:
         raise SettingsError(f"The skill {name} cannot be deleted: {error.strerror}.") from error
+
+
+def set_skill_aside(name: str, folder: Path | None = None) -> None:
+    """As if it were removed, until `restore_skill` or the next one is set aside; SettingsError if there is none."""
+    place = folder or skills_dir()
+    if not _NAME.fullmatch(name) or not (place / name).is_dir() or (place / name).is_symlink():
+        raise SettingsError(f"There is no skill {name!r}.", hint="oi-tui skills list")
+    try:
+        for old in place.glob(f".*{_ASIDE}"):
+            shutil.rmtree(old)
+        (place / name).rename(place / f".{name}{_ASIDE}")
+    except OSError as error:
+        raise SettingsError(f"The skill {name} cannot be removed: {error.strerror}.") from error
+
+
+def restore_skill(name: str, folder: Path | None = None) -> None:
+    """Bring back what was set aside last; SettingsError if that is another one."""
+    place = folder or skills_dir()
+    aside = place / f".{name}{_ASIDE}"
+    if not _NAME.fullmatch(name) or not aside.is_dir() or (place / name).exists():
+        raise SettingsError(f"The skill {name!r} cannot be brought back.")
+    aside.rename(place / name)
 
 
 def skill_faults(skill: Skill) -> list[str]:

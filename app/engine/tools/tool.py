@@ -144,6 +144,8 @@ class Tool:
     """Seconds that a call may take; None is the session's limit for runs. The person can give one call another."""
     for_small: bool = True
     """Whether small models are offered it: each tool more makes them worse at the others."""
+    instructions: Callable[[], str] | None = None
+    """What the system message says of it, also to models that are not offered it; only of tools of the program."""
     may_call: tuple[str, ...] = ()
     """Names of tools that its calls may call; the question names them, and who says yes agrees to these as well."""
 

@@ -72,6 +72,11 @@ class Toolbox:
         """All that a model may call, but `execute`."""
         return iter(tuple(self._tools.values()))
 
+    def instructions(self) -> str:
+        """What the system message says of the program's own tools."""
+        own = (tool for name, tool in self._tools.items() if not tool.origin and name not in self.off)
+        return "\n".join(filter(None, (tool.instructions() for tool in own if tool.instructions is not None)))
+
     def specs(
         self, languages: Sequence[Language], *, recall: bool = False, small: bool = False
     ) -> tuple[ToolSpec, ...]:

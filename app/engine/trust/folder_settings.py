@@ -15,7 +15,8 @@ import msgspec
 from oi_tui.app.engine.core.encoding import decode_toml, text_digest
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import strictest, with_limits
-from oi_tui.app.engine.core.settings import Settings, SettingsSection
+from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.engine.core.settings_section import SettingsSection
 from oi_tui.app.engine.files.owned_file import read_owned_file
 from oi_tui.app.engine.files.paths import PROJECT
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from oi_tui.app.engine.core.settings import WebSection
+from oi_tui.app.engine.core.settings_section import WebSection
 from oi_tui.app.engine.files.credentials import CredentialStore
 from oi_tui.app.engine.tools.ties import MakeTools, ToolTies
 from oi_tui.app.engine.tools.tool import Tool

@@ -1,13 +1,14 @@
 """What files were before they were changed, outside of the folder: contents by their digest, and a list of the changes.
+Beside them, how the files of folders were when code ran there last, so that only what has changed is read again.
 
-Both are private to the person. They are bounded in size and age: the oldest changes can no longer be undone then.
+All of it is private to the person. It is bounded in size and age: the oldest changes can no longer be undone then.
 """
 
 import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -15,27 +16,41 @@ from typing import Literal, NamedTuple
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.files.paths import private_dir
 from oi_tui.app.engine.files.whole_file import write_whole
-from oi_tui.app.engine.workspace.file_access import content_digest
+from oi_tui.app.engine.workspace.file_access import UNREAD, content_digest
+from oi_tui.app.engine.workspace.folder_states import FileIdentity
 
-MOST_BYTES, DAYS = 500_000_000, 30
+MOST_BYTES, DAYS = 1_000_000_000, 30
 """Of all contents together; how long a change is kept."""
 
-LARGEST = 20_000_000
-"""Bytes of a file that is kept."""
+GROWTH = 20
+"""What is too much is looked for when this part of it has come: a twentieth."""
 
 ChangeMaker = Literal["tool", "code"]
 
 _log = logging.getLogger(__name__)
 
-_TABLE = """
+_VERSION = 1
+_TABLES = """
 CREATE TABLE IF NOT EXISTS changes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, turn TEXT NOT NULL, block TEXT NOT NULL,
     root TEXT NOT NULL, rest TEXT NOT NULL, before TEXT, after TEXT, mode INTEGER NOT NULL, maker TEXT NOT NULL,
     at REAL NOT NULL, undone REAL NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS changes_of_session ON changes (session, id);
+CREATE TABLE IF NOT EXISTS files (
+    root TEXT NOT NULL, rest TEXT NOT NULL, digest TEXT NOT NULL, why TEXT NOT NULL, fresh INTEGER NOT NULL,
+    size INTEGER NOT NULL, modified INTEGER NOT NULL, changed INTEGER NOT NULL, inode INTEGER NOT NULL,
+    mode INTEGER NOT NULL, PRIMARY KEY (root, rest)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS folders (
+    root TEXT NOT NULL, session TEXT NOT NULL, at REAL NOT NULL, turn TEXT NOT NULL, block TEXT NOT NULL,
+    engine TEXT NOT NULL, PRIMARY KEY (root, session)
+) WITHOUT ROWID;
 """
-_COLUMNS = "id, session, turn, block, root, rest, before, after, mode, maker, at, undone"
+_LATER_COLUMNS = ("modified INTEGER NOT NULL DEFAULT 0", "above INTEGER NOT NULL DEFAULT 0")
+_COLUMNS = "id, session, turn, block, root, rest, before, after, mode, maker, at, undone, modified, above"
+_INSERT = f"INSERT INTO changes ({_COLUMNS.removeprefix('id, ')}) VALUES ({', '.join('?' * _COLUMNS.count(','))})"
+_FILE = "rest, digest, why, fresh, size, modified, changed, inode, mode"
 
 
 class KeptChange(NamedTuple):
@@ -51,7 +66,7 @@ class KeptChange(NamedTuple):
     rest: str
     """As in `FilePlace`."""
     before: str | None
-    """Digest of the content, None where there was no file."""
+    """Digest of the content, None where there was no file; `UNREAD` and its identity where it was not read."""
     after: str | None
     mode: int
     """Permissions before."""
@@ -59,11 +74,42 @@ class KeptChange(NamedTuple):
     at: float
     undone: float = 0.0
     """When it was undone, 0 if it holds."""
+    modified: int = 0
+    """When the file before was modified, in nanoseconds of Unix time; 0 where that is not kept."""
+    above: int = 0
+    """How many of the folders above it were made with it."""
 
     @property
     def path(self) -> str:
         """Where the file is, absolute; nobody says that there is no link by now."""
         return os.path.join(self.root, self.rest)
+
+
+class KeptFile(NamedTuple):
+    """A file as it was when it was looked at last."""
+
+    identity: FileIdentity
+    digest: str
+    """Of its content, which is kept; "" if it is not."""
+    why: str = ""
+    """Why it is not kept, in words that follow its name."""
+    fresh: bool = False
+    """It may have been written once more in the same moment: its identity alone says nothing."""
+
+    @property
+    def content_name(self) -> str:
+        """As `KeptChange` names a content."""
+        return self.digest or f"{UNREAD}{':'.join(map(str, self.identity[:4]))}"
+
+
+class OpenRun(NamedTuple):
+    """A run that is under way, or was when its engine ended."""
+
+    session: str
+    turn: str
+    block: str
+    engine: str
+    """The process: its number and when it began."""
 
 
 class Checkpoints:
@@ -73,10 +119,12 @@ class Checkpoints:
         self, folder: Path, *, most: int = MOST_BYTES, days: float = DAYS, clock: Callable[[], float] = time.time
     ) -> None:
         self._folder, self._most, self._days, self._clock = folder, most, days, clock
-        self._pruned = False
+        self._grown = most
+        """Bytes that came since there was a look for what is too much."""
+        self._dropped = 0
 
-    def keep_content(self, data: bytes) -> str:
-        """Keep this content; its digest."""
+    def keep_content(self, data: bytes, *, sync: bool = True) -> str:
+        """Keep this content; its digest. Without `sync` a fall of the machine may take it."""
         digest = content_digest(data)
         path = self._path(digest)
         if not path.exists():
@@ -84,9 +132,10 @@ class Checkpoints:
                 private_dir(folder)
             try:
                 with suppress(FileExistsError):  # another engine keeps the same at this moment
-                    write_whole(path, data)
+                    write_whole(path, data, sync=sync)
             except OSError as error:
                 raise OiTuiError(f"No checkpoint can be kept: {error.strerror}.") from error
+            self._grown += len(data)
         return digest
 
     def content(self, digest: str) -> bytes | None:
@@ -97,16 +146,13 @@ class Checkpoints:
             return None
         return data if content_digest(data) == digest else None
 
-    def add(self, change: KeptChange) -> int:
-        """Note a change, whose content before is kept; its number."""
+    def add(self, *changes: KeptChange) -> int:
+        """Note changes, whose contents before are kept; the number of the last."""
+        number = 0
         with self._open() as database:
-            values = change._replace(at=self._clock())[1:]
-            columns, marks = _COLUMNS.removeprefix("id, "), ", ".join("?" * len(values))
-            made = database.execute(f"INSERT INTO changes ({columns}) VALUES ({marks})", values)
-            number = made.lastrowid or 0
-        if not self._pruned:
-            self._pruned = True
-            self.prune()
+            for change in changes:
+                number = database.execute(_INSERT, change._replace(at=self._clock())[1:]).lastrowid or 0
+        self.prune_grown()
         return number
 
     def drop(self, numbers: Sequence[int]) -> None:
@@ -132,6 +178,22 @@ class Checkpoints:
         with self._open() as database:
             database.execute("UPDATE changes SET after = ? WHERE id = ?", (after, number))
 
+    def last_after(self, change: KeptChange, since: float) -> KeptChange | None:
+        """What else of the session changed the same file since then, the last of it."""
+        with self._open() as database:
+            row = database.execute(
+                f"SELECT {_COLUMNS} FROM changes WHERE session = ? AND root = ? AND rest = ? AND at >= ? AND undone = 0"
+                " ORDER BY id DESC LIMIT 1",
+                (change.session, change.root, change.rest, since),
+            ).fetchone()
+        return None if row is None else KeptChange(*row)
+
+    def share(self, session: str, with_fork: str, blocks: Collection[str]) -> None:
+        """A fork has what these blocks and prompts changed in its own list, too."""
+        shared = [one for one in self.changes(session) if one.block in blocks]
+        with self._open() as database:
+            database.executemany(_INSERT, [one._replace(session=with_fork)[1:] for one in shared])
+
     def forget(self, session: str) -> None:
         """All of a session that is deleted; never raises."""
         if not self._file.exists():
@@ -139,24 +201,77 @@ class Checkpoints:
         try:
             with self._open() as database:
                 database.execute("DELETE FROM changes WHERE session = ?", (session,))
+                database.execute("DELETE FROM folders WHERE session = ?", (session,))
             self.prune()
         except OiTuiError as error:
             _log.warning("checkpoints of a deleted session stay: %s", error)
 
-    def prune(self) -> None:
-        """Drop what is too old or too much, and contents that no change names."""
+    # -- folders ---------------------------------------------------------------------------------------
+
+    def load_files(self, root: str) -> dict[str, KeptFile]:
+        """The files of a folder as they were when anybody looked last."""
         with self._open() as database:
-            database.execute("DELETE FROM changes WHERE at < ?", (self._clock() - self._days * 86_400,))
+            rows = database.execute(f"SELECT {_FILE} FROM files WHERE root = ?", (root,))
+            return {
+                rest: KeptFile(FileIdentity(*identity), digest, why, bool(fresh))
+                for rest, digest, why, fresh, *identity in rows
+            }
+
+    def save_files(self, root: str, changed: Mapping[str, KeptFile], gone: Collection[str]) -> None:
+        """These are as they are now, those are no more."""
+        if changed or gone:
+            with self._open(quick=True) as database:
+                rows = [(root, rest, one.digest, one.why, one.fresh, *one.identity) for rest, one in changed.items()]
+                database.executemany(f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 10)})", rows)
+                database.executemany("DELETE FROM files WHERE root = ? AND rest = ?", [(root, one) for one in gone])
+
+    def note_run(self, root: str, run: OpenRun) -> None:
+        """A session uses this folder; a run begins in it, or with "" as its block none is under way."""
+        with self._open(quick=True) as database:
+            row = (root, run.session, self._clock(), run.turn, run.block, run.engine)
+            database.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def open_runs(self, root: str) -> list[tuple[OpenRun, float]]:
+        """Those in a folder, with the moment of their beginning."""
+        if not self._file.exists():
+            return []
+        with self._open() as database:
+            query = "SELECT session, turn, block, engine, at FROM folders WHERE root = ? AND block != ''"
+            return [(OpenRun(*run), at) for *run, at in database.execute(query, (root,))]
+
+    # -- bounds ----------------------------------------------------------------------------------------
+
+    def prune_grown(self) -> None:
+        """Prune, if enough has come since that was done last."""
+        if self._grown >= self._most // GROWTH:
+            self.prune()
+
+    def take_dropped(self) -> int:
+        """How many changes went because there was too much, and nobody was told yet."""
+        dropped, self._dropped = self._dropped, 0
+        return dropped
+
+    def prune(self) -> None:
+        """Drop what is too old or too much, the oldest first, and contents that nothing names."""
+        self._grown = 0
+        with self._open() as database:
+            oldest = self._clock() - self._days * 86_400
+            database.execute("DELETE FROM changes WHERE at < ?", (oldest,))
+            database.execute("DELETE FROM folders WHERE at < ?", (oldest,))
+            database.execute("DELETE FROM files WHERE root NOT IN (SELECT root FROM folders)")
             kept, room = set[str](), self._most
             sizes = {path.name: path.stat().st_size for path in self._contents()}
-            rows = database.execute("SELECT id, before, after FROM changes ORDER BY id DESC").fetchall()
-            for number, before, after in rows:
-                names = {name for name in (before, after) if name in sizes} - kept
-                if (needed := sum(sizes[name] for name in names)) > room:
-                    database.execute("DELETE FROM changes WHERE id <= ?", (number,))
-                    break
-                room -= needed
-                kept |= names
+            for at, root, names in _uses(database):
+                new = {name for name in names if name in sizes} - kept
+                if (needed := sum(sizes[name] for name in new)) <= room:
+                    room -= needed
+                    kept |= new
+                    continue
+                room = -1  # what is older goes as well
+                if root:
+                    database.execute("DELETE FROM files WHERE root = ?", (root,))
+                else:
+                    self._dropped += database.execute("DELETE FROM changes WHERE at <= ?", (at,)).rowcount
         for path in self._contents():
             if path.name not in kept and path.stat().st_mtime < self._clock() - 60:  # else its change may come yet
                 path.unlink(missing_ok=True)
@@ -174,16 +289,40 @@ class Checkpoints:
                 yield path
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open(self, *, quick: bool = False) -> Iterator[sqlite3.Connection]:
+        """`quick`: what is written outlives a killed program at once, and a fall of the machine a little later."""
         private_dir(self._folder)
         try:
             database = sqlite3.connect(self._file, timeout=5.0)
             try:
-                os.chmod(self._file, 0o600)
-                database.executescript(_TABLE)
+                if database.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
+                    self._prepare(database)
+                database.execute(f"PRAGMA synchronous = {'NORMAL' if quick else 'FULL'}")
                 with database:
                     yield database
             finally:
                 database.close()
         except (sqlite3.Error, OSError) as error:
             raise OiTuiError(f"The list of checkpoints cannot be used: {error}.") from error
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        os.chmod(self._file, 0o600)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.executescript(_TABLES)
+        there = {row[1] for row in database.execute("PRAGMA table_info(changes)")}
+        for column in _LATER_COLUMNS:
+            if column.split()[0] not in there:
+                database.execute(f"ALTER TABLE changes ADD COLUMN {column}")
+        database.execute(f"PRAGMA user_version = {_VERSION}")
+        database.commit()
+
+
+def _uses(database: sqlite3.Connection) -> Iterator[tuple[float, str, set[str]]]:
+    """What names contents, the newest first: when, the root of a folder or "" for a change, and the contents."""
+    changes = database.execute("SELECT at, before, after FROM changes ORDER BY id DESC").fetchall()
+    found = [(at, "", {name for name in names if name}) for at, *names in changes]
+    for at, root in database.execute("SELECT max(at), root FROM folders GROUP BY root").fetchall():
+        rows = database.execute("SELECT digest FROM files WHERE root = ?", (root,))
+        found.append((at, root, {digest for (digest,) in rows if digest}))
+    found.sort(key=lambda use: use[0], reverse=True)
+    yield from found

@@ -19,6 +19,9 @@ from oi_tui.app.engine.workspace.path_rules import FilePlace
 LARGEST_READ = 50_000_000
 """Bytes of a file that is read at all."""
 
+UNREAD = "unread:"
+"""How the name of a file that was not read begins."""
+
 
 class FileContent(NamedTuple):
     """A file as it was at one moment."""
@@ -38,6 +41,17 @@ class FileContent(NamedTuple):
 def content_digest(data: bytes) -> str:
     """SHA-256, in hexadecimal: two files with the same are the same."""
     return hashlib.sha256(data).hexdigest()
+
+
+def state_of(place: FilePlace) -> os.stat_result | None:
+    """How the file is, unread; None if there is none. ToolFailed where a link is in the way."""
+    try:
+        with opened_beneath(place.root, place.rest, FILE) as file:
+            return os.fstat(file)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ToolFailed(f"{safe_text(place.name)} cannot be read: {_reason(error)}.") from error
 
 
 def read_place(place: FilePlace, most: int = LARGEST_READ) -> FileContent | None:
@@ -66,27 +80,45 @@ def _content(file: int, name: str, most: int) -> FileContent:
     return FileContent(b"".join(pieces), stat.S_IMODE(state.st_mode), state.st_nlink)
 
 
-def replace_place(place: FilePlace, data: bytes, before: str | None, mode: int | None = None) -> None:
-    """Write a file in one step, in place of what has the digest `before`, None where there must be none yet. ToolFailed
-    if that is not what is there, or it cannot be written; everything is as it was then. Folders on the way are made."""
+def unread_name(state: os.stat_result) -> str:
+    """What stands in the place of a digest where a file is too large to be read: it is the same as long as nobody
+    writes it."""
+    return f"{UNREAD}{state.st_size}:{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_ino}"
+
+
+def replace_place(
+    place: FilePlace, data: bytes, before: str | None, mode: int | None = None, modified: int = 0
+) -> None:
+    """Write a file in one step, in place of what has the digest (or name, if it is unread) `before`, None where there
+    must be none yet. ToolFailed if that is not what is there, or it cannot be written; everything is as it was then.
+    Folders on the way are made. `modified` (nanoseconds of Unix time, 0 is now) is when it says it was modified."""
     try:
         with _folder_of(place, make=before is None) as (folder, name):
             _check_unchanged(folder, name, place, before)
             write_whole(Path(name), data, over=before is not None, mode=mode, at=folder)
+            if modified:
+                os.utime(name, ns=(modified, modified), dir_fd=folder, follow_symlinks=False)
     except FileExistsError as error:
         raise ToolFailed(changed_since(place)) from error
     except OSError as error:
         raise ToolFailed(f"{safe_text(place.name)} cannot be written: {_reason(error)}.") from error
 
 
-def remove_place(place: FilePlace, before: str) -> None:
-    """Delete the file with this digest; ToolFailed as above."""
+def remove_place(place: FilePlace, before: str, above: int = 0) -> None:
+    """Delete the file with this digest (or name), and as many folders `above` it as are empty then; ToolFailed as
+    above."""
     try:
         with _folder_of(place, make=False) as (folder, name):
             _check_unchanged(folder, name, place, before)
             os.unlink(name, dir_fd=folder)
+        rest = place.rest
+        for _ in range(above):
+            rest = rest.rpartition("/")[0]
+            with _folder_of(place._replace(rest=rest), make=False) as (folder, name):
+                os.rmdir(name, dir_fd=folder)
     except OSError as error:
-        raise ToolFailed(f"{safe_text(place.name)} cannot be deleted: {_reason(error)}.") from error
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # somebody has something there
+            raise ToolFailed(f"{safe_text(place.name)} cannot be deleted: {_reason(error)}.") from error
 
 
 def changed_since(place: FilePlace) -> str:
@@ -95,16 +127,21 @@ def changed_since(place: FilePlace) -> str:
 
 
 def _check_unchanged(folder: int, name: str, place: FilePlace, before: str | None) -> None:
-    found: FileContent | None = None
+    found, mode = None, 0o222
     with contextlib.suppress(FileNotFoundError):
         file = open_beneath(folder, name, FILE)
         try:
-            found = _content(file, place.name, LARGEST_READ)
+            if before is not None and before.startswith(UNREAD):
+                state = os.fstat(file)
+                found, mode = unread_name(state), state.st_mode
+            else:
+                content = _content(file, place.name, LARGEST_READ)
+                found, mode = content.digest, content.mode
         finally:
             os.close(file)
-    if (None if found is None else found.digest) != before:
+    if found != before:
         raise ToolFailed(changed_since(place))
-    if found is not None and not found.mode & 0o222:
+    if not mode & 0o222:
         raise ToolFailed(f"{safe_text(place.name)} cannot be written: it is marked as read-only.")
 
 

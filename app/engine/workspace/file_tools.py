@@ -10,7 +10,6 @@ from oi_tui.app.engine.tools.ties import MakeTools, ToolTies
 from oi_tui.app.engine.tools.tool import Capabilities, Tool
 from oi_tui.app.engine.workspace.changing import EDIT_SCHEMA, WRITE_SCHEMA, FileChange, FileChanges, KeepBefore
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints, KeptChange
-from oi_tui.app.engine.workspace.file_access import content_digest
 from oi_tui.app.engine.workspace.looking import LIST_SCHEMA, READ_SCHEMA, SEARCH_SCHEMA, FileLook
 from oi_tui.app.engine.workspace.path_rules import PathRules
 
@@ -50,7 +49,7 @@ def _keep_before(checkpoints: Checkpoints | None, ties: ToolTies) -> KeepBefore:
             root=change.place.root,
             rest=change.place.rest,
             before=before,
-            after=content_digest(change.data),
+            after=checkpoints.keep_content(change.data, sync=False),
             mode=0 if change.before is None else change.before.mode,
             maker="tool",
             at=0.0,

@@ -4,6 +4,7 @@ A file is brought back only if it is as the last of these changes left it: what 
 they say otherwise.
 """
 
+import stat
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -12,14 +13,28 @@ from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.tool_verbs import UndoScope
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.tools.tool import ToolFailed
-from oi_tui.app.engine.workspace.checkpoints import LARGEST, Checkpoints, KeptChange
+from oi_tui.app.engine.workspace.checkpoints import Checkpoints, KeptChange
 from oi_tui.app.engine.workspace.diffs import TextDiff, unified_diff
-from oi_tui.app.engine.workspace.file_access import FileContent, content_digest, read_place, remove_place, replace_place
+from oi_tui.app.engine.workspace.file_access import (
+    LARGEST_READ,
+    UNREAD,
+    FileContent,
+    content_digest,
+    read_place,
+    remove_place,
+    replace_place,
+    state_of,
+    unread_name,
+)
 from oi_tui.app.engine.workspace.file_text import read_text
 from oi_tui.app.engine.workspace.path_rules import FilePlace
 
-MOST_FILES = 500
+MOST_FILES = 2_000
 """That are brought back at once."""
+
+
+MOST_AT_ONCE = 500_000_000
+"""Bytes of them, before and after."""
 
 
 class FileRestore(NamedTuple):
@@ -29,6 +44,7 @@ class FileRestore(NamedTuple):
     changes: tuple[KeptChange, ...]
     """Those that are taken back, in order."""
     now: FileContent | None
+    """None also where it is `unread`."""
     goal: bytes | None
     """Its content afterwards, None if there is no file then."""
     mode: int
@@ -37,6 +53,15 @@ class FileRestore(NamedTuple):
     """Why it is not brought back, in words that follow its name; "" if it is."""
     forceable: bool = False
     """Whether it is, if the person insists."""
+    unread: str = ""
+    """The name of what is there and is too large to be read."""
+    modified: int = 0
+    """When it says afterwards that it was modified; 0 is now."""
+
+    @property
+    def there(self) -> str | None:
+        """Digest or name of what is there."""
+        return self.unread or (None if self.now is None else self.now.digest)
 
 
 class Undoing:
@@ -55,12 +80,26 @@ class Undoing:
             by_path.setdefault(change.path, []).append(change)
         if len(by_path) > MOST_FILES:
             raise OiTuiError(f"These are {len(by_path):,} files: more than {MOST_FILES} are not brought back at once.")
-        return [self._restore(group, redo=redo) for group in by_path.values()]
+        found, size = list[FileRestore](), 0
+        for group in by_path.values():
+            found.append(restore := self._restore(group, redo=redo))
+            size += len(restore.goal or b"") + len(b"" if restore.now is None else restore.now.data)
+            if size > MOST_AT_ONCE:
+                raise OiTuiError(
+                    f"These files have more than {MOST_AT_ONCE // 1_000_000:,} MB: that is too much at once.",
+                    hint="Undo less: a block, or a turn.",
+                )
+        return found
 
     def net_changes(self, scope: UndoScope, block: str = "") -> list[tuple[str, TextDiff]]:
         """What these changes did to each file, by name, from before the first to after the last."""
         found = []
         for restore in self.plan(scope, block):
+            if restore.unread or (restore.goal is None and restore.changes[0].before is not None):
+                what = "is there" if restore.unread or restore.now is not None else "deleted"
+                told = f"File {safe_text(restore.place.name)}: {what}; what it was before is not kept, or too large"
+                found.append((restore.place.name, TextDiff(told, 0, 0)))
+                continue
             before = None if restore.goal is None else FileContent(restore.goal, 0)
             now = None if restore.now is None else restore.now.data
             found.append((restore.place.name, _diff(before, now, restore.place.name)))
@@ -96,16 +135,26 @@ class Undoing:
         place = FilePlace(first.root, first.rest, name)
         goal_digest, there = (last.after, first.before) if redo else (first.before, last.after)
         goal = None if goal_digest is None else self._checkpoints.content(goal_digest)
-        now, problem, forceable = None, "", False
+        now, problem, forceable, unread = None, "", False, ""
         try:
-            now = read_place(place, LARGEST)
-            if (None if now is None else now.digest) != there:
+            state = state_of(place)
+            large = (there or "").startswith(UNREAD) or (state is not None and state.st_size > LARGEST_READ)
+            if large and state is not None and stat.S_ISREG(state.st_mode):
+                unread = unread_name(state)
+            else:
+                now = read_place(place)
+            if (unread or (None if now is None else now.digest)) != there:
                 problem, forceable = "was changed since by somebody else", True
         except ToolFailed as error:
             problem = f"cannot be looked at: {error}"
         if goal is None and goal_digest is not None:
-            problem, forceable = "is no longer kept as it was", False
-        return FileRestore(place, tuple(group), now, goal, first.mode, _diff(now, goal, name), problem, forceable)
+            never = goal_digest.startswith(UNREAD)
+            problem, forceable = "was not kept as it was" if never else "is no longer kept as it was", False
+        diff = _large_diff(goal, name) if unread else _diff(now, goal, name)
+        modified = 0 if redo else first.modified
+        return FileRestore(
+            place, tuple(group), now, goal, first.mode, diff, problem, forceable, unread=unread, modified=modified
+        )
 
     def apply(self, restores: Sequence[FileRestore], *, redo: bool = False, force: bool = False) -> list[str]:
         """Bring these files back; of each that was not, why. Those with a problem are left as they are, unless it can
@@ -123,18 +172,24 @@ class Undoing:
         return problems
 
     def _apply_one(self, restore: FileRestore, stamp: float, *, redo: bool) -> None:
-        now, place = restore.now, restore.place
+        now, place, there = restore.now, restore.place, restore.there
         if now is not None:  # for the way back
             kept = self._checkpoints.keep_content(now.data)
             if not redo:
                 self._checkpoints.set_after(restore.changes[-1].id, kept)
         if restore.goal is None:
-            if now is not None:
-                remove_place(place, now.digest)
-        elif now is None or content_digest(restore.goal) != now.digest:
+            if there is not None:
+                remove_place(place, there, max(change.above for change in restore.changes))
+        elif there is None or content_digest(restore.goal) != there:
             mode = restore.mode if now is None else now.mode
-            replace_place(place, restore.goal, None if now is None else now.digest, mode or None)
+            replace_place(place, restore.goal, there, mode or None, restore.modified)
         self._checkpoints.mark([change.id for change in restore.changes], 0.0 if redo else stamp)
+
+
+def _large_diff(goal: bytes | None, name: str) -> TextDiff:
+    """Of a file that is too large to be read now."""
+    size = "deleted" if goal is None else f"{len(goal):,} bytes"
+    return TextDiff(f"Large file {safe_text(name)}: {size} afterwards", 0, 0)
 
 
 def _diff(now: FileContent | None, goal: bytes | None, name: str) -> TextDiff:

@@ -34,7 +34,7 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, StreamOutput
-from oi_tui.app.engine.core.values import ApprovalMode, Language
+from oi_tui.app.engine.core.values import FRESH_KERNEL, ApprovalMode, Language
 from oi_tui.app.engine.log.audit.records import (
     AnyRecord,
     ConversationWasCleared,
@@ -226,7 +226,7 @@ class AuditFold:
         # Tools run in the engine's process, whatever the kernels run in; and some kernels on another machine.
         if isinstance(block, CallBlock) or event.elsewhere:
             where = msgspec.structs.replace(where, sandbox="danger-full-access", network="full", proof="")
-        elif event.apart:
+        elif event.apart and event.apart != FRESH_KERNEL:
             sandbox = where.sandbox.replace("read-only", "workspace-write")
             network = "hosts" if event.apart_hosts else "full"
             where = msgspec.structs.replace(where, cwd=self._say(event.apart), sandbox=sandbox, network=network)

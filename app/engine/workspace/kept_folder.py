@@ -1,0 +1,250 @@
+"""One folder whose files are kept outside of it, so that what code does to them can be undone.
+
+`refresh` looks at all of them and reads those that have another identity than last time: what is different is what
+happened in between. Files are read through no link, and only if they are plain, small enough and not hidden.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from oi_tui.app.engine.workspace.beneath import FILE, opened_beneath
+from oi_tui.app.engine.workspace.checkpoints import Checkpoints, KeptFile
+from oi_tui.app.engine.workspace.folder_states import FileIdentity, FolderState, FolderStates
+from oi_tui.app.engine.workspace.path_rules import HiddenFiles
+
+COARSE = 10_000_000
+"""Nanoseconds by which a file system's clock may be behind ours."""
+
+WHOLE_SECONDS = 2_000_000_000
+"""The same where it counts in whole seconds."""
+
+PAUSE = 60.0
+"""Seconds until a folder that was too large is looked at again."""
+
+GROWN = 3
+"""How much larger than its limit a folder may have become by a run, to be looked at once more."""
+
+TOO_LATE = "had not been read in time"
+
+MEGABYTE = 1_000_000
+
+
+class KeepLimits(NamedTuple):
+    """How much of a folder is kept."""
+
+    files: int
+    """Files and folders in it; a larger one is not looked at."""
+    file_bytes: int
+    """Of one file."""
+    folder_bytes: int
+    """Of all together."""
+
+
+class FileDifference(NamedTuple):
+    """A file that is another one than at the last look."""
+
+    rest: str
+    before: KeptFile | None
+    """None: it was not there."""
+    after: KeptFile | None
+    above: int = 0
+    """How many of the folders above it are new."""
+
+
+class KeptFolder:
+    """One of a session. For a thread, one call at a time; `hurry` may come from another."""
+
+    def __init__(
+        self,
+        root: str,
+        checkpoints: Checkpoints,
+        limits: KeepLimits,
+        view: Callable[[], HiddenFiles],
+        passed_over: Iterable[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`view` says what no tool reads, and is therefore not kept either."""
+        self.root, self.cut = root, ""
+        """`cut` is why the folder as a whole is not kept, "" if it is: there are only files that were named then."""
+        self._checkpoints, self._limits, self._view, self._clock = checkpoints, limits, view, clock
+        self._states = FolderStates(root, passed_over=frozenset(passed_over))
+        self._files: dict[str, KeptFile] | None = None
+        self._folders: frozenset[str] = frozenset()
+        self._named: frozenset[str] = frozenset()
+        self._next = 0.0
+        self._hurried = False
+        self._room = 0
+
+    @property
+    def files(self) -> dict[str, KeptFile]:
+        """As they were at the last look."""
+        if self._files is None:
+            self._files = self._checkpoints.load_files(self.root)
+        return self._files
+
+    def hurry(self) -> None:
+        """Read no more in the look that is under way."""
+        self._hurried = True
+
+    def refresh(self, named: Iterable[str] = (), *, grown: bool = False) -> list[FileDifference]:
+        """Look; what is different from the last look. `named` files count also where the folder is too large or ignores
+        them. With `grown`, a folder that was not too large may be larger now. OiTuiError if nothing can be kept."""
+        self._hurried = False
+        self._named |= frozenset(named)
+        before = self.files
+        state = self._look(grown=grown)
+        found = dict(state.files)
+        for rest in self._named - found.keys():
+            if self._is_own(rest) and (identity := _identity(os.path.join(self.root, rest))) is not None:
+                found[rest] = identity
+        gone = [rest for rest in before.keys() - found.keys() if not self._is_there(rest)]
+        left_out = before.keys() - found.keys() - set(gone)
+        differences = [FileDifference(rest, before[rest], None) for rest in sorted(gone)]
+        renewed: dict[str, KeptFile] = {}
+        if wanted := self._in_order(found):
+            view = self._view()
+            self._room = self._room_beside({*wanted, *gone, *left_out})
+        for rest in wanted:
+            known = before.get(rest)
+            renewed[rest] = kept = self._keep(rest, found[rest], view)
+            if known is None:
+                differences.append(FileDifference(rest, None, kept, self._new_above(rest, state)))
+            elif _differs(known, kept):
+                differences.append(FileDifference(rest, known, kept))
+        for rest in (*gone, *left_out):
+            del before[rest]
+        before.update(renewed)
+        if not self.cut:
+            self._folders = frozenset(state.folders)
+        self._checkpoints.save_files(self.root, renewed, (*gone, *left_out))
+        return differences
+
+    def forget_named(self) -> None:
+        """The run that named files is over."""
+        self._named = frozenset()
+
+    def why_not(self, rest: str) -> str:
+        """Why a file that is there could not be brought back, in words that follow its name; "" if it could."""
+        identity = _identity(os.path.join(self.root, rest))
+        if identity is None:
+            return ""
+        known = self.files.get(rest)
+        if known is not None and known.identity == identity:
+            return known.why
+        self._room = self._room_beside({rest})
+        return self._objection(rest, identity, self._view())
+
+    # -- looking ---------------------------------------------------------------------------------------
+
+    def _look(self, *, grown: bool) -> FolderState:
+        if self.cut and self._clock() < self._next:
+            return FolderState({}, ())
+        most = self._limits.files * (GROWN if grown and not self.cut else 1)
+        state = self._states.look(most)
+        self.cut = state.cut
+        if state.cut:
+            self._next = self._clock() + PAUSE
+            return FolderState({}, ())
+        return state
+
+    def _is_there(self, rest: str) -> bool:
+        return self._is_own(rest) and os.path.lexists(os.path.join(self.root, rest))
+
+    def _is_own(self, rest: str) -> bool:
+        """Whether no link is on the way to it."""
+        above = rest.rpartition("/")[0]
+        return not above or os.path.realpath(f"{self.root}/{above}") == f"{os.path.realpath(self.root)}/{above}"
+
+    def _new_above(self, rest: str, state: FolderState) -> int:
+        """How many of the folders above are new since the last look."""
+        above, count = rest.rpartition("/")[0], 0
+        while above and above in state.folders and above not in self._folders:
+            above, count = above.rpartition("/")[0], count + 1
+        return count
+
+    def _in_order(self, found: dict[str, FileIdentity]) -> list[str]:
+        """Those that must be read, first what was named, then what was modified last."""
+        wanted = [
+            rest
+            for rest, identity in found.items()
+            if (known := self.files.get(rest)) is None
+            or known.identity != identity
+            or known.fresh
+            or known.why == TOO_LATE
+        ]
+        wanted.sort(key=lambda rest: (rest not in self._named, -found[rest].modified))
+        return wanted
+
+    # -- keeping ---------------------------------------------------------------------------------------
+
+    def _objection(self, rest: str, identity: FileIdentity, view: HiddenFiles) -> str:
+        limits = self._limits
+        if why := view.why_hidden(os.path.join(self.root, rest), by_rule=True):
+            return why
+        if identity.size > limits.file_bytes:
+            return f"is larger than {limits.file_bytes // MEGABYTE:,} MB"
+        if rest not in self._named and self._room < identity.size:
+            return f"is not kept: the folder has more than {limits.folder_bytes // MEGABYTE:,} MB"
+        return ""
+
+    def _keep(self, rest: str, identity: FileIdentity, view: HiddenFiles) -> KeptFile:
+        if why := self._objection(rest, identity, view):
+            return KeptFile(identity, "", why)
+        if self._hurried:
+            return KeptFile(identity, "", TOO_LATE)
+        try:
+            with opened_beneath(self.root, rest, FILE) as file:
+                for _ in range(2):
+                    identity = FileIdentity.of(os.fstat(file))
+                    if identity.size > self._limits.file_bytes:
+                        break
+                    data = _read(file, identity.size + 1)
+                    if FileIdentity.of(os.fstat(file)) == identity and len(data) == identity.size:
+                        digest = self._checkpoints.keep_content(data, sync=False)
+                        self._room -= len(data)
+                        return KeptFile(identity, digest, fresh=_is_fresh(identity))
+        except OSError as error:
+            return KeptFile(identity, "", f"cannot be read: {error.strerror}")
+        return KeptFile(identity, "", "was being written")
+
+    def _room_beside(self, left: set[str]) -> int:
+        """Bytes that may still be kept, without those of the files that are `left`."""
+        used = sum(one.identity.size for rest, one in self.files.items() if one.digest and rest not in left)
+        return self._limits.folder_bytes - used
+
+
+def _differs(known: KeptFile, now: KeptFile) -> bool:
+    if known.digest and now.digest:
+        return known.digest != now.digest
+    return known.identity[:4] != now.identity[:4]
+
+
+def _identity(path: str) -> FileIdentity | None:
+    """That of a plain file, None for anything else."""
+    try:
+        state = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return FileIdentity.of(state) if (state.st_mode & 0o170000) == 0o100000 else None
+
+
+def _read(file: int, most: int) -> bytes:
+    os.lseek(file, 0, os.SEEK_SET)
+    pieces = []
+    while most > 0 and (piece := os.read(file, min(most, 1 << 20))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
+
+
+def _is_fresh(identity: FileIdentity) -> bool:
+    """Whether it changed so shortly ago that another change might not show."""
+    age = time.time_ns() - identity.changed
+    return age < (COARSE if identity.changed % 1_000_000_000 else WHOLE_SECONDS)
+
+
+def rests_within(root: str, paths: Sequence[str]) -> list[str]:
+    """Those of these absolute paths that are in a folder, relative to it."""
+    return [os.path.relpath(path, root) for path in paths if path.startswith(f"{root.rstrip('/')}/")]

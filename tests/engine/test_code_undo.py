@@ -1,0 +1,387 @@
+"""What code changes in files is kept before it runs, and undone like the changes of tools."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.core.blocks import Block, CallBlock, CodeBlock, UserBlock
+from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded
+from oi_tui.app.engine.core.outputs import WrittenFiles
+from oi_tui.app.engine.core.tool_verbs import UndoScope
+from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.rules import Base
+from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.testing import FakeKernels
+from oi_tui.app.engine.tools.ties import ToolTies
+from oi_tui.app.engine.workspace.checkpoints import Checkpoints
+from oi_tui.app.engine.workspace.file_tools import file_tools
+from oi_tui.app.engine.workspace.kept_folder import KeepLimits
+from oi_tui.app.engine.workspace.run_changes import RunChanges, keep_changes
+from oi_tui.app.engine.workspace.undoing import Undoing
+from support.file_tools import Answers
+
+LIMITS = KeepLimits(files=1_000, file_bytes=1_000_000, folder_bytes=10_000_000)
+
+
+class RunBench:
+    """A folder in which code of one session runs: what it does is a function here."""
+
+    def __init__(self, tmp_path: Path, *, limits: KeepLimits = LIMITS, session: str = "session") -> None:
+        self.folder = tmp_path / "work"
+        self.folder.mkdir(exist_ok=True)
+        self.data = tmp_path / "data"
+        self.checkpoints = Checkpoints(self.data)
+        self.events: list[AnyEvent] = []
+        self.blocks: list[Block] = [UserBlock(id="first", text="do it")]
+        self.ties = ToolTies(
+            session_id=lambda: session,
+            blocks=lambda: self.blocks,
+            emit=self.events.append,
+            kernels=FakeKernels(),
+            policy=lambda: Policy(base=Base(cwd=str(self.folder), home=str(tmp_path))),
+        )
+        self.profile = Profile(mode="workspace-write", workspace=self.folder, home=tmp_path / "home")
+        self.changes: RunChanges = keep_changes(self.profile, self.checkpoints, limits, [self.data])(self.ties)
+        self.undoing = Undoing(self.checkpoints, lambda: session, str(self.folder))
+
+    @property
+    def told(self) -> list[str]:
+        return [event.title for event in self.events if isinstance(event, NoticeAdded)]
+
+    def prompt(self, name: str) -> None:
+        self.blocks.append(UserBlock(id=name, text=name))
+
+    async def run(self, block: str, work: Callable[[], object], *named: str) -> WrittenFiles:
+        """Code that does this; what is told of it."""
+        self.blocks.append(CodeBlock(id=block, language="python"))
+        await self.changes.begin(block, [str(self.folder / name) for name in named])
+        work()
+        found = await self.changes.end(block)
+        assert found is not None
+        return found
+
+    async def write_by_tool(self, block: str, path: str, content: str) -> None:
+        self.blocks.append(CallBlock(id=block, tool="write_file"))
+        tools = {tool.name: tool for tool in file_tools(self.profile, self.checkpoints)(self.ties)}
+        output = Answers()
+        output.block_id = block
+        await tools["write_file"].run({"path": path, "content": content}, output)
+
+    def undo(self, scope: UndoScope, block: str = "", *, redo: bool = False, force: bool = False) -> list[str]:
+        return self.undoing.apply(self.undoing.plan(scope, block, redo=redo), redo=redo, force=force)
+
+    def write(self, name: str, content: str | bytes) -> Callable[[], object]:
+        data = content.encode() if isinstance(content, str) else content
+
+        def work() -> None:
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_bytes(data)
+
+        return work
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        found = (path for path in self.folder.rglob("*") if path.is_file())
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in found}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> RunBench:
+    return RunBench(tmp_path)
+
+
+async def test_f16_what_code_changed_made_and_deleted_comes_back_with_mode_and_time(bench: RunBench) -> None:
+    folder = bench.folder
+    bench.write("a.txt", "one\n")()
+    bench.write("b.bin", bytes(range(256)))()
+    (folder / "b.bin").chmod(0o750)
+    os.utime(folder / "b.bin", ns=(1_000_000_000, 1_000_000_000))
+
+    def work() -> None:
+        (folder / "a.txt").write_text("two\n")
+        (folder / "b.bin").unlink()
+        bench.write("out/deep/c.txt", "new\n")()
+
+    found = await bench.run("r1", work)
+    assert (found.undoable, found.lost, found.deleted) == (3, 0, ("b.bin",))
+    assert bench.undo("block", "r1") == []
+    assert bench.files == {"a.txt": b"one\n", "b.bin": bytes(range(256))}
+    state = (folder / "b.bin").stat()
+    assert (state.st_mode & 0o777, state.st_mtime_ns) == (0o750, 1_000_000_000)
+    assert not (folder / "out").exists(), "folders that came with a file go with it"
+    assert bench.undo("block", "r1", redo=True) == []
+    assert bench.files == {"a.txt": b"two\n", "out/deep/c.txt": b"new\n"}
+
+
+async def test_f16_code_and_tools_are_undone_together_in_order(bench: RunBench) -> None:
+    bench.write("x", "0\n")()
+    await bench.run("r1", bench.write("x", "1\n"))
+    await bench.write_by_tool("t1", "x", "2\n")
+    bench.prompt("second")
+    await bench.run("r2", bench.write("x", "3\n"))
+    assert [(one.block, one.maker) for one in bench.checkpoints.changes("session")] == [
+        ("r1", "code"),
+        ("t1", "tool"),
+        ("r2", "code"),
+    ]
+    assert bench.undo("turn") == []
+    assert bench.files == {"x": b"2\n"}
+    assert bench.undo("turn", "r1") == []
+    assert bench.files == {"x": b"0\n"}
+
+
+async def test_f16_what_the_person_wrote_before_a_run_is_what_comes_back(bench: RunBench) -> None:
+    bench.write("x", "0\n")()
+    await bench.run("r1", bench.write("y", "1\n"))
+    bench.write("x", "mine\n")()
+    await bench.run("r2", bench.write("x", "2\n"))
+    assert bench.undo("block", "r2") == []
+    assert bench.files["x"] == b"mine\n"
+    bench.write("y", "mine\n")()
+    assert bench.undo("block", "r1") == ["y was changed since by somebody else"]
+    assert bench.files["y"] == b"mine\n"
+
+
+async def test_f16_a_file_changed_in_the_moment_of_its_reading_is_seen(bench: RunBench) -> None:
+    for number in range(20):
+        bench.write("x", f"{number:04}")()
+        os.utime(bench.folder / "x", ns=(1, 1))
+        await bench.run(f"r{number}", bench.write("x", f"{number:04}+"[:4].replace("0", "_")))
+        assert bench.undo("block", f"r{number}") == []
+        assert bench.files["x"] == f"{number:04}".encode()
+
+
+async def test_f16_a_tool_that_code_calls_is_counted_once(bench: RunBench) -> None:
+    bench.write("x", "0\n")()
+    bench.blocks.append(CodeBlock(id="r1", language="python"))
+    await bench.changes.begin("r1", [])
+    await bench.write_by_tool("t1", "x", "1\n")
+    await bench.changes.end("r1")
+    assert [one.block for one in bench.checkpoints.changes("session")] == ["t1"]
+    bench.blocks.append(CodeBlock(id="r2", language="python"))
+    await bench.changes.begin("r2", [])
+    await bench.write_by_tool("t2", "x", "2\n")
+    bench.write("x", "3\n")()
+    await bench.changes.end("r2")
+    assert bench.undo("block", "r2") == []
+    assert bench.files == {"x": b"2\n"}
+
+
+async def test_f16_of_runs_within_runs_each_has_its_own(bench: RunBench) -> None:
+    for block in ("outer", "inner"):
+        bench.blocks.append(CodeBlock(id=block, language="python"))
+    await bench.changes.begin("outer", [])
+    bench.write("a", "1\n")()
+    await bench.changes.begin("inner", [])
+    bench.write("b", "1\n")()
+    await bench.changes.end("inner")
+    bench.write("c", "1\n")()
+    await bench.changes.end("outer")
+    assert [(one.block, one.rest) for one in bench.checkpoints.changes("session")] == [
+        ("outer", "a"),
+        ("inner", "b"),
+        ("outer", "c"),
+    ]
+
+
+async def test_f17_what_is_too_large_is_named_before_and_stays(tmp_path: Path) -> None:
+    bench = RunBench(tmp_path, limits=LIMITS._replace(file_bytes=1_000))
+    bench.write("big.bin", bytes(5_000))()
+    bench.write("small", "0\n")()
+    named = [str(bench.folder / name) for name in ("big.bin", "small", "none")]
+    assert await bench.changes.remarks(named) == ("big.bin (5.0 kB) cannot be undone",)
+
+    def work() -> None:
+        bench.write("big.bin", bytes(6_000))()
+        bench.write("small", "1\n")()
+        bench.write("made.bin", bytes(7_000))()
+
+    found = await bench.run("r1", work)
+    assert (found.undoable, found.lost) == (2, 1)
+    assert bench.undo("block", "r1") == ["big.bin was not kept as it was"]
+    assert {name: len(data) for name, data in bench.files.items()} == {"big.bin": 6_000, "small": 2}
+    assert bench.undo("block", "r1", redo=True) == ["made.bin was not kept as it was"]
+
+
+async def test_f17_a_large_file_that_somebody_changed_since_is_not_deleted(tmp_path: Path) -> None:
+    bench = RunBench(tmp_path, limits=LIMITS._replace(file_bytes=1_000))
+    await bench.run("r1", bench.write("made.bin", bytes(5_000)))
+    bench.write("made.bin", bytes(5_001))()
+    assert bench.undo("block", "r1") == ["made.bin was changed since by somebody else"]
+    assert "made.bin" in bench.files
+
+
+async def test_f17_in_a_folder_that_is_too_large_what_is_named_is_kept_and_the_rest_is_said(tmp_path: Path) -> None:
+    bench = RunBench(tmp_path, limits=LIMITS._replace(files=10))
+    for number in range(12):
+        bench.write(f"f{number}", "0\n")()
+    bench.write("sub/x", "0\n")()
+    found = await bench.run("r1", lambda: [bench.write(f"f{n}", "1\n")() for n in range(3)], "f0", "sub")
+    assert found.undoable == 1
+    assert await bench.changes.remarks([]) == ("other changes of files cannot be undone: more than 10 files here",)
+    assert bench.undo("block", "r1") == []
+    assert [bench.files[f"f{n}"] for n in range(3)] == [b"0\n", b"1\n", b"1\n"]
+    await bench.run("r2", lambda: shutil.rmtree(bench.folder / "sub"), "sub")
+    assert bench.undo("block", "r2") == []
+    assert bench.files["sub/x"] == b"0\n"
+
+
+async def test_f17_a_folder_that_a_run_makes_too_large_is_undone_once_more(tmp_path: Path) -> None:
+    bench = RunBench(tmp_path, limits=LIMITS._replace(files=10))
+    found = await bench.run("r1", lambda: [bench.write(f"f{n}", "1\n")() for n in range(20)])
+    assert found.undoable == 20
+    assert bench.undo("block", "r1") == []
+    assert bench.files == {}
+
+
+async def test_f17_more_than_a_folder_may_have_is_not_kept_the_oldest_first(tmp_path: Path) -> None:
+    bench = RunBench(tmp_path, limits=LIMITS._replace(folder_bytes=2_500))
+    for number in range(4):
+        bench.write(f"f{number}", bytes(1_000))()
+        os.utime(bench.folder / f"f{number}", (number, number))
+
+    def work() -> None:
+        for path in list(bench.folder.iterdir()):
+            path.unlink()
+
+    found = await bench.run("r1", work)
+    assert (found.undoable, found.lost) == (2, 2)
+    bench.undo("block", "r1")
+    assert sorted(bench.files) == ["f2", "f3"]
+
+
+async def test_f18_secrets_what_git_ignores_and_links_are_not_kept(bench: RunBench, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("theirs\n")
+    bench.write(".gitignore", "*.log\n/build/\n")()
+    for name in (".env", "a.log", "build/b", "node_modules/c", "venv/pyvenv.cfg", "venv/d", "kept"):
+        bench.write(name, "secret\n")()
+    (bench.folder / "link").symlink_to(outside)
+
+    def work() -> None:
+        for name in (".env", "a.log", "build/b", "node_modules/c", "venv/d", "kept", "link"):
+            bench.write(name, "gone\n")()
+
+    found = await bench.run("r1", work)
+    assert {one.rest for one in bench.checkpoints.changes("session")} == {".env", "kept"}
+    assert (found.undoable, found.lost) == (1, 1)
+    contents = list(bench.data.glob("contents/??/*"))
+    assert sorted({path.read_bytes() for path in contents}) == [b"*.log\n/build/\n", b"gone\n", b"secret\n"]
+    assert {path.stat().st_mode & 0o777 for path in contents} == {0o600}
+
+
+async def test_f18_a_file_that_git_ignores_from_now_on_was_not_deleted(bench: RunBench) -> None:
+    bench.write("a.log", "1\n")()
+    found = await bench.run("r1", bench.write(".gitignore", "*.log\n"))
+    assert [one.rest for one in bench.checkpoints.changes("session")] == [".gitignore"]
+    assert found.deleted == ()
+
+
+async def test_f18_a_folder_that_became_a_link_leads_nowhere(bench: RunBench, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x").write_text("theirs\n")
+    bench.write("d/x", "mine\n")()
+
+    def work() -> None:
+        shutil.rmtree(bench.folder / "d")
+        (bench.folder / "d").symlink_to(outside)
+
+    await bench.run("r1", work)
+    assert b"theirs\n" not in {path.read_bytes() for path in bench.data.glob("contents/??/*")}
+    assert len(bench.undo("block", "r1", force=True)) == 1
+    assert (outside / "x").read_text() == "theirs\n"
+
+
+async def test_f18_a_second_run_reads_only_what_changed(bench: RunBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(50):
+        bench.write(f"f{number}", f"{number}\n")()
+    read: list[int] = []
+    keep = Checkpoints.keep_content
+
+    def count(self: Checkpoints, data: bytes, *, sync: bool = True) -> str:
+        read.append(1)
+        return keep(self, data, sync=sync)
+
+    monkeypatch.setattr(Checkpoints, "keep_content", count)
+    await asyncio.sleep(0.02)
+    await bench.run("r1", lambda: None)
+    assert len(read) == 50
+    read.clear()
+    await bench.run("r2", bench.write("f7", "changed\n"))
+    assert len(read) == 1
+    read.clear()
+    again = RunBench(bench.folder.parent, session="other")
+    await asyncio.sleep(0.02)
+    await again.run("r1", lambda: None)
+    assert len(read) <= 1, "what another session kept is kept"
+
+
+async def test_f19_after_a_kill_in_the_middle_of_a_run_undo_is_there(bench: RunBench, tmp_path: Path) -> None:
+    bench.write("x", "0\n")()
+    bench.blocks.append(CodeBlock(id="r1", language="python"))
+    await bench.changes.begin("r1", [])
+    bench.write("x", "1\n")()
+    bench.checkpoints.note_run(
+        str(bench.folder), bench.checkpoints.open_runs(str(bench.folder))[0][0]._replace(engine="1:0.00")
+    )
+    again = RunBench(tmp_path)
+    await again.changes.recover()
+    assert again.told == ["oi-tui ended during a run: since that began, 1 file changed. " + SINCE]
+    assert again.undo("block", "r1") == []
+    assert again.files == {"x": b"0\n"}
+    once_more = RunBench(tmp_path)
+    await once_more.changes.recover()
+    assert once_more.told == []
+
+
+SINCE = "/undo shows what, also what somebody else changed meanwhile."
+
+
+async def test_f19_a_run_of_a_living_engine_is_left_to_it(bench: RunBench, tmp_path: Path) -> None:
+    bench.blocks.append(CodeBlock(id="r1", language="python"))
+    await bench.changes.begin("r1", [])
+    bench.write("x", "1\n")()
+    other = RunBench(tmp_path, session="other")
+    await other.changes.recover()
+    assert other.checkpoints.changes("session") == []
+    await bench.changes.end("r1")
+    assert [one.rest for one in bench.checkpoints.changes("session")] == ["x"]
+
+
+async def test_f19_a_fork_undoes_what_it_shares(bench: RunBench) -> None:
+    bench.write("x", "0\n")()
+    await bench.run("r1", bench.write("x", "1\n"))
+    await bench.run("r2", bench.write("y", "1\n"))
+    bench.checkpoints.share("session", "fork", {"r1"})
+    fork = Undoing(bench.checkpoints, lambda: "fork", str(bench.folder))
+    assert fork.apply(fork.plan("session")) == []
+    assert bench.files == {"x": b"0\n", "y": b"1\n"}
+
+
+async def test_f19_a_deleted_session_leaves_nothing(bench: RunBench) -> None:
+    bench.write("x", "0\n")()
+    await bench.run("r1", bench.write("x", "1\n"))
+    for path in bench.data.glob("contents/??/*"):
+        os.utime(path, (0, 0))
+    bench.checkpoints.forget("session")
+    assert list(bench.data.glob("contents/??/*")) == []
+    assert bench.checkpoints.load_files(str(bench.folder)) == {}
+    with pytest.raises(OiTuiError, match="nothing to be undone"):
+        bench.undo("session")
+
+
+async def test_f19_where_nothing_can_be_kept_code_runs_and_it_is_said_once(tmp_path: Path) -> None:
+    bench = RunBench(tmp_path)
+    (tmp_path / "data").write_text("no folder\n")
+    for block in ("r1", "r2"):
+        bench.blocks.append(CodeBlock(id=block, language="python"))
+        await bench.changes.begin(block, [])
+        assert await bench.changes.end(block) is None
+    assert len(bench.told) == 1
+    assert bench.told[0].startswith("What code changes in files cannot be undone: Cannot write in ")
