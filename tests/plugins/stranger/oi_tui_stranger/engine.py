@@ -11,6 +11,7 @@ from oi_tui.plugins.api import (
     Capabilities,
     ChatRequest,
     Delta,
+    Embedding,
     Exporter,
     ImportedContent,
     Importer,
@@ -172,6 +173,11 @@ def dial_view(widget: KernelWidget) -> WidgetView:
 @hookimpl
 def register_widget_views() -> Mapping[str, str]:
     return {"Dial*": "oi_tui_stranger.engine:dial_view"}
+
+
+@hookimpl
+def register_embedding() -> Embedding:
+    return Embedding("stranger 1", lambda texts: [[float(len(text)), 1.0] for text in texts])
 
 
 def write_text(session: SessionContent) -> str:
