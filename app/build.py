@@ -76,11 +76,12 @@ from oi_tui.app.engine.workspace.file_tools import file_tools
 from oi_tui.app.engine.workspace.kept_folder import MEGABYTE, KeepLimits
 from oi_tui.app.engine.workspace.run_changes import keep_changes
 from oi_tui.app.frontend.client import LocalClient
+from oi_tui.app.headless.json_answer import wanted_schema
 from oi_tui.plugins.decisions_file import PLUGINS_FILE
 from oi_tui.plugins.host import engine_hooks
 
 OWN_RECORDS = (FOLDERS, PLUGINS_FILE, AGREEMENTS_FILE, FUNCTIONS_FILE)
-"""What the person decided, in our folder."""
+"""What the person decided, in our folder: changes need approval, as those of the audit log."""
 
 
 def checkpoints_dir() -> Path:
@@ -121,7 +122,6 @@ def make_engine(
         cwd=Path(setup.cwd),
         trusted=setup.trusted,
         seen=setup.rules,
-        # Decisions and the audit log: changes need approval.
         own=[*(paths.data_dir() / name for name in OWN_RECORDS), paths.audit_dir()],
     )
     secrets, hooks = redactor or redactor_of(setup, environ), engine_hooks()
@@ -166,6 +166,7 @@ def make_engine(
             checkpoints=checkpoints,
             keep_changes=make_keeping(profile, checkpoints, undo) if undo.code else None,
             spill_dir=spill_dir,
+            read_schema=lambda given: wanted_schema(given, setup)[0],
             trial=(lambda: look(profile)) if try_sandbox and profile.encloses else None,
             expect_request=models.expect_request,
         )

@@ -255,10 +255,8 @@ COMMANDS: tuple[Command, ...] = (
         "sandbox", "Sandbox and trust", "What code can do in this folder, and whether it is trusted; change both",
         slash="sandbox", shell="trust", action="app.sandbox", decides=lambda argument: True,
     ),
-    Command(
-        "paste", "Paste", "What is in the clipboard: a picture, files, text", slash="paste",
-        action="screen.part('clipboard')",
-    ),
+    Command("paste", "Paste", "What is in the clipboard: a picture, files, text", slash="paste",
+            action="screen.part('clipboard')"),
     Command("redraw", "Redraw the screen", "Draw the whole screen again", key="ctrl+l", action="app.redraw"),
     Command(
         "macro", "Macros", "Record what you send and play it again: /macro record NAME, /macro stop, /macro NAME",
@@ -314,10 +312,11 @@ COMMANDS: tuple[Command, ...] = (
         "sessions", "Sessions", "Past sessions: find, resume, fork, rename, export; press again to close",
         key="ctrl+b,f3", slash="sessions", shell="sessions", action="screen.part('sessions')",
     ),
-    Command(
-        "plugins", "Plugins", "The plugins there are: who made them, where they lie; enable and disable them",
-        slash="plugins", shell="plugins", action="screen.part('plugins')",
-    ),
+    Command("plugins", "Plugins", "The plugins there are: who made them, where they lie; enable and disable them",
+            slash="plugins", shell="plugins", action="screen.part('plugins')"),
+    Command("extract", "Extract", "The same fields from many records: rows, lines or files; how far it is",
+            slash="extract", shell="extract", arguments=(Argument("RECORDS", required=False),),
+            action="screen.part('extract', ARGUMENT)"),
     Command("mcp", "MCP servers", "Servers of tools: agree to them, restart and disable them", slash="mcp",
             shell="mcp", action="screen.part('servers')"),
     Command(

@@ -22,6 +22,7 @@ from textual.widgets import TextArea
 from oi_tui.app.commands.registry import bindings
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.kernel_looks import FrameSeen, NamesFound, VariableSeen, VariablesFound, WidgetsFound
 from oi_tui.app.engine.core.library_replies import FormatsFound, PromptsFound
 from oi_tui.app.engine.core.protocol import (
@@ -281,8 +282,6 @@ class ChatScreen(Screen[None]):
                 self.parts.sessions.take(reply)
             case PromptsFound() | DraftKept():
                 self.parts.recall.show(reply)
-            case FormatsFound():
-                self.parts.take_formats(reply)
             case PromptsQueued():
                 self.desk.show_queued(reply)
             case NamesFound():
@@ -293,8 +292,8 @@ class ChatScreen(Screen[None]):
                 self.parts.pane.show_found(reply)
             case KernelsFound():
                 self.parts.kernels.show(reply)
-            case ServersFound() | ToolsFound() | SkillsFound() | FunctionDrafted():
-                self.parts.take_about_tools(reply)
+            case ServersFound() | FormatsFound() | ExtractionFound() | ToolsFound() | SkillsFound() | FunctionDrafted():
+                self.parts.take(reply)
             case InstructionsFound():
                 from oi_tui.app.screens.instructions_screen import show_instructions  # seldom seen
 

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from textual.widget import Widget
 
+from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.library_replies import FormatsFound
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.tool_replies import FunctionDrafted, ServersFound, SkillsFound, ToolsFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.engine_choices import EngineChoices
+from oi_tui.app.screens.extract_desk import ExtractDesk
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.kernel_screen import KernelPicks
 from oi_tui.app.screens.key_desk import KeyDesk
@@ -60,6 +62,7 @@ class Parts:
     plugins: PluginDesk
     servers: ServerScreens
     skills: SkillScreens
+    extractions: ExtractDesk
     keys: KeyDesk
 
     @classmethod
@@ -100,6 +103,7 @@ class Parts:
             plugins,
             ServerScreens(bridge, desk),
             SkillScreens(bridge, desk, palette, settings.screen.editor),
+            ExtractDesk(bridge, desk),
             KeyDesk(settings),
         )
 
@@ -127,6 +131,8 @@ class Parts:
                 self.plugins.show_all()
             case ["servers"]:
                 self.servers.show_all()
+            case ["extract"]:
+                self.extractions.open(argument)
             case ["panel"]:
                 self.plugins.show_panel(argument)
             case ["plugin", command]:
@@ -134,20 +140,23 @@ class Parts:
             case _:
                 raise ValueError(f"nothing is called {name}")
 
-    def take_about_tools(self, reply: ServersFound | ToolsFound | SkillsFound | FunctionDrafted) -> None:
-        """What the model can call, and what was kept for it."""
-        match reply:
+    def take(
+        self, found: ServersFound | FormatsFound | ExtractionFound | ToolsFound | SkillsFound | FunctionDrafted
+    ) -> None:
+        """What the engine says of servers, tools, kept functions and extractions; in what sessions can be written, for
+        the list and what completes `/export`."""
+        match found:
             case ServersFound():
-                self.servers.take(reply)
+                self.servers.take(found)
+            case ExtractionFound():
+                self.extractions.take(found)
             case ToolsFound():
-                self.plugins.show_tools(reply)
+                self.plugins.show_tools(found)
             case SkillsFound() | FunctionDrafted():
-                self.skills.take(reply)
-
-    def take_formats(self, found: FormatsFound) -> None:
-        """In what sessions can be written, for the list and what completes `/export`."""
-        self.sessions.formats = all_formats(found.formats)
-        self.plugins.offer("export", {one.name: one.title for one in self.sessions.formats})
+                self.skills.take(found)
+            case FormatsFound():
+                self.sessions.formats = all_formats(found.formats)
+                self.plugins.offer("export", {one.name: one.title for one in self.sessions.formats})
 
     async def _toggle_steps(self) -> None:
         """The panel of the plan beside the timeline."""

@@ -13,6 +13,8 @@ from oi_tui.app.commands.own_commands import personal_rows
 from oi_tui.app.commands.registry import COMMANDS, OF_THE_APP, Command
 from oi_tui.app.screens.bound_keys import BoundKeys, keys_in
 from oi_tui.app.screens.context_screen import ContextScreen
+from oi_tui.app.screens.extract_form import ExtractForm
+from oi_tui.app.screens.extract_screen import ExtractScreen
 from oi_tui.app.screens.folder import Choices, FolderScreen
 from oi_tui.app.screens.guide import GuideScreen
 from oi_tui.app.screens.history import HistoryScreen
@@ -108,6 +110,8 @@ KEY_PLACES: tuple[KeyPlace, ...] = (
     KeyPlace("The settings", (SettingsScreen,), takes_letters=False, in_chat=False),
     KeyPlace("The keys", (KeysScreen,), takes_letters=False, in_chat=False),
     KeyPlace("The plugins", (PluginsScreen,), in_chat=False),
+    KeyPlace("An extraction", (ExtractScreen,), in_chat=False),
+    KeyPlace("What is extracted", (ExtractForm,), takes_letters=False, in_chat=False),
     KeyPlace("The MCP servers", (ServersScreen,), in_chat=False),
     KeyPlace("The tools", (ToolsScreen,), in_chat=False),
     KeyPlace("Skills and kept functions", (SkillsScreen,), in_chat=False),

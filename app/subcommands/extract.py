@@ -7,15 +7,21 @@ from pathlib import Path
 
 import click
 
-from oi_tui.app.engine.core.errors import ModelError, SettingsError
+from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.flags import Flags, words
 from oi_tui.app.options import common
 from oi_tui.app.terminal.echo import echo
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE|FOLDER")
-@click.option("--schema", required=True, type=words, metavar="FILE|MODULE:NAME", help="JSON schema of each answer.")
+@click.argument("path", type=click.Path(path_type=Path), metavar="FILE|FOLDER|PATTERN")
+@click.option(
+    "--schema",
+    required=True,
+    type=words,
+    metavar="FILE|MODULE:NAME|FIELDS",
+    help="JSON schema of each answer, or fields: 'name, price: number'.",
+)
 @click.option("--output", required=True, type=click.Path(path_type=Path), metavar="OUT", help="A .jsonl or .csv file.")
 @click.option("--task", default="", type=words, metavar="TEXT", help="What to look for, beside what the schema says.")
 @click.option("--workers", type=click.IntRange(1, 64), default=4, metavar="N", help="Records at a time. Default: 4.")
@@ -38,10 +44,10 @@ def extract(
     is the budget of the whole output. Records that fail are in OUT.failures.jsonl; the exit code is 9 then.
     """
     from oi_tui.app.build import open_metered_model
+    from oi_tui.app.engine.extraction.extraction import ExtractionPlan
     from oi_tui.app.engine.files.program_log import begin_logging, log_file
     from oi_tui.app.engine.text.safe import safe_text
-    from oi_tui.app.extract.extraction import ExtractionPlan
-    from oi_tui.app.extract.whole_run import extract_all
+    from oi_tui.app.extract.console import extract_on_console
     from oi_tui.app.headless.json_answer import wanted_schema
 
     begin_logging(log_file(), verbose=flags.verbose)
@@ -65,12 +71,7 @@ def extract(
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, own.cancel)
         async with open_metered_model(setup) as (model, redactor):
-            if plan.max_cost and not model.tells_price:
-                raise SettingsError(
-                    f"The price of {model.name} is not known, so --max-cost cannot be kept.",
-                    hint="Set model.input_price and model.output_price (0 if it costs nothing).",
-                )
-            return await extract_all(path, output, plan, model, redactor, err=sys.stderr)
+            return await extract_on_console(path, output, plan, model, redactor, err=sys.stderr)
 
     try:
         code = asyncio.run(whole())

@@ -50,7 +50,7 @@ FirstFrame(connect, place.settings, workplace=place).run(headless=True, size=(12
 
 MODULES = """
     app app.commands app.commands.argument_verbs app.commands.registry app.commands.theme_folders app.engine
-    app.engine.core
+    app.engine.core app.engine.core.extractions
     app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
     app.engine.core.context_use app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice
     app.engine.core.kernel_looks app.engine.core.widget_controls

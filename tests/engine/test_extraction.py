@@ -9,13 +9,13 @@ import pytest
 
 from oi_tui.app.engine.core.chat_model import ChatMessage
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
+from oi_tui.app.engine.extraction.extraction import Extraction, ExtractionPlan
+from oi_tui.app.engine.extraction.journal import Journal
+from oi_tui.app.engine.extraction.records import SourceRecord
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
 from oi_tui.app.engine.structured.asking import ask_for_value
 from oi_tui.app.engine.testing import FakeModel
-from oi_tui.app.extract.extraction import Extraction, ExtractionPlan
-from oi_tui.app.extract.journal import Journal
-from oi_tui.app.extract.records import SourceRecord
 
 NUMBER = AnswerSchema({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 PLAN = ExtractionPlan(schema=NUMBER, workers=8)

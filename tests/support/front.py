@@ -20,6 +20,8 @@ from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.services import MakeKernels, Services, Trial
+from oi_tui.app.engine.structured.answer_schema import AnswerSchema
+from oi_tui.app.engine.structured.typed_fields import typed_schema
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.tools.ties import MakeTools
 from oi_tui.app.engine.transcript.transcript import Transcript
@@ -121,6 +123,7 @@ async def engine(
             spill_dir=spill_dir,
             mcp=mcp,
             make_tools=make_tools,
+            read_schema=lambda given: AnswerSchema(typed_schema(given)),
         )
         return Engine(services)
 

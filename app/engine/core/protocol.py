@@ -12,6 +12,7 @@ from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.context_use import ContextUse
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.instructions import InstructionPart
 from oi_tui.app.engine.core.kernel_choice import KernelChoice
 from oi_tui.app.engine.core.kernel_looks import AboutKernels
@@ -280,6 +281,7 @@ Reply = (
     | Standing
     | Detached
     | AboutTools
+    | ExtractionFound
     | SandboxFailed
     | SessionGone
     | Failed
@@ -301,6 +303,7 @@ ViewReply = (
     | InstructionsFound
     | ContextFound
     | AboutTools
+    | ExtractionFound
     | Detached
 )
 """What a screen shows that is no part of a session."""

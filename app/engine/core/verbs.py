@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from oi_tui.app.engine.core.blocks import ContextMark
+from oi_tui.app.engine.core.extractions import AnyExtractionVerb
 from oi_tui.app.engine.core.kernel_looks import AnyLookVerb
 from oi_tui.app.engine.core.library_verbs import (
     EditSession,
@@ -73,7 +74,11 @@ class Withdraw(SessionVerb, frozen=True, kw_only=True, tag=True):
     text: str
 
 
-class SaveRemote(SessionVerb, frozen=True, kw_only=True, tag=True):
+class KernelVerb(SessionVerb, frozen=True, kw_only=True):
+    """Base of what is done about kernels and their server while code may run."""
+
+
+class SaveRemote(KernelVerb, frozen=True, kw_only=True, tag=True):
     """Make a file on the server on which code runs, never over another one. A notice says that it is there."""
 
     path: str
@@ -212,7 +217,7 @@ class InstallKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
     """`KernelChoice.remedy`."""
 
 
-class FindKernels(SessionVerb, frozen=True, kw_only=True, tag=True):
+class FindKernels(KernelVerb, frozen=True, kw_only=True, tag=True):
     """Look for what Python code can run in, also while code runs; answered with `KernelsFound`."""
 
     server: str = ""
@@ -333,6 +338,7 @@ WorkVerb = (
     | MarkContext
     | ReadContext
     | ToolVerb
+    | AnyExtractionVerb
 )
 """What is done within one session."""
 

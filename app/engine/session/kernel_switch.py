@@ -10,7 +10,7 @@ from oi_tui.app.engine.core.errors import KernelError, OiTuiError, SettingsError
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.protocol import KernelsFound, Reply
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.core.verbs import InstallKernel, Restart, UseKernel
+from oi_tui.app.engine.core.verbs import FindKernels, InstallKernel, KernelVerb, Restart, SaveRemote, UseKernel
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource, RejoinableKernel, kernel_change
 
 FRESH = "This session was resumed. Its kernels are fresh: variables of earlier runs are gone. /rebuild runs code again."
@@ -180,6 +180,16 @@ class KernelSwitch:
         """The same, and a notice that says which."""
         names = ", ".join(await self.restart(language))
         self._session.notice("info", f"Restarted: {names}. Variables are gone." if names else "No kernel runs yet.")
+
+    def begin_task(self, verb: KernelVerb) -> None:
+        """What is done while code may run."""
+        match verb:
+            case FindKernels():
+                self.find(verb.server)
+            case SaveRemote():
+                self.save(verb.path, verb.data)
+            case _:
+                raise TypeError(f"no verb about kernels: {verb}")
 
     def find(self, server: str) -> None:
         """Look for what there is here, or on this server; answered with `KernelsFound`, once for several questions."""

@@ -312,10 +312,10 @@ class ModelSwitch:
     async def _open_aside(self) -> Model:
         """The model for requests beside the conversation, opened when it is first needed."""
         if self._aside is None:
-            self._aside = await self._open_beside(await asyncio.to_thread(self._models.find_aside))
+            self._aside = await self.open_beside(await asyncio.to_thread(self._models.find_aside))
         return self._aside
 
-    async def _open_beside(self, name: str) -> Model:
+    async def open_beside(self, name: str) -> Model:
         """Another model beside the one in use, which continues as it is; `NAME@URL` names its server too."""
         name, at, server = name.partition("@http")
         asked = UseModel(name=name, api_base=f"http{server}" if at else None)
@@ -330,7 +330,7 @@ class ModelSwitch:
             self._session.notice("warning", title, hint)
 
         others = [name for name in self._models.fallback if name != model.name]
-        return FallbackModel(model, others, self._open_beside, tell) if others else model
+        return FallbackModel(model, others, self.open_beside, tell) if others else model
 
     def _stay(self) -> None:
         """The model before is still the one in use."""

@@ -18,6 +18,7 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, SessionOpened, TurnEnded, TurnStarted
+from oi_tui.app.engine.core.extractions import ExtractionVerb
 from oi_tui.app.engine.core.kernel_looks import LookVerb
 from oi_tui.app.engine.core.protocol import SandboxFailed, WorkState, failure_reply
 from oi_tui.app.engine.core.tool_verbs import CallTool, SkillJob, ToolDeskVerb
@@ -31,18 +32,17 @@ from oi_tui.app.engine.core.verbs import (
     Decide,
     FetchModel,
     FindInstructions,
-    FindKernels,
     FindModels,
     ForgetKey,
     InstallKernel,
     Interrupt,
     Job,
+    KernelVerb,
     Pause,
     Rebuild,
     Restart,
     Retry,
     Run,
-    SaveRemote,
     SetApproval,
     SetBudget,
     SetComplete,
@@ -60,6 +60,7 @@ from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.session.accounting import Accounting
 from oi_tui.app.engine.session.attachments import read_prompt
 from oi_tui.app.engine.session.catching_up import late_batches, work_state
+from oi_tui.app.engine.session.extraction_desk import ExtractionDesk
 from oi_tui.app.engine.session.job_queue import JobQueue
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
@@ -94,9 +95,8 @@ class OpenSession:
         self.id = session_id
         self.send = address_replies(services.send, session_id)
         """Past everything that waits."""
-        self._services = services
-        self._resumed = past is not None
-        self._store, self._broke = services.store, broke
+        self._services, self._store = services, services.store
+        self._resumed, self._broke = past is not None, broke
         if forked_from is None:
             self.ties = KernelTies(session_id=session_id)
             self.kernels = services.make_kernels(self.ties)
@@ -140,14 +140,14 @@ class OpenSession:
         self.ties.has_embedded_model = lambda: self.chooser.is_embedded
         self.kernel_switch = KernelSwitch(self.session, self.kernels, tell)
         self.inspector = VariableInspector(self.kernels, tell)
+        self.extractions = ExtractionDesk(self.session, services, self.chooser, tell)
         left = None if forked_from is None else forked_from.tracer
         self.tracer: RunTracer = RunTracer(self.session.transcript, self.session.emit, self.inspector.compare, left)
         self._titles: Titles | None = None
         if self._store is not None and services.setup.settings.model.titles:
             self._titles = Titles(self.session, self._store, services.redactor, self._rests, tell)
         self.session.emitter.observers = tuple(self._observers())
-        self._used = False  # whether anything was ever asked of it
-        self._jobs, self._tasks = JobQueue(tell), list[asyncio.Task[None]]()
+        self._jobs, self._tasks, self._used = JobQueue(tell), list[asyncio.Task[None]](), False  # used at all
 
     def _observers(self) -> Iterator[Observer]:
         """Who receives an event, in this order: it must be recorded before anybody can see it."""
@@ -194,7 +194,8 @@ class OpenSession:
         """Interrupt what runs and write everything down; failures on the way are logged."""
         self.tools.end()
         titles = self._titles.close() if self._titles is not None else ()
-        tasks = (*self._tasks, *self.chooser.tasks(), *self.kernel_switch.tasks(), *self.inspector.tasks(), *titles)
+        desks = (self.chooser, self.kernel_switch, self.inspector, self.extractions)
+        tasks = (*self._tasks, *(task for desk in desks for task in desk.tasks()), *titles)
         self._tasks, current = [], asyncio.current_task()
         for task in (running := [task for task in tasks if task is not current]):
             task.cancel()
@@ -259,8 +260,6 @@ class OpenSession:
                 self._outbox.put(session.instructions.describe())
             case TellUsage():
                 self.accounting.tell_usage()
-            case FindKernels():
-                self.kernel_switch.find(verb.server)
             case FindModels():
                 self.chooser.find()
             case ForgetKey():
@@ -277,8 +276,10 @@ class OpenSession:
                 session.dialogue.window.follow(verb, self._outbox.put)
             case ToolDeskVerb():
                 await self.tools.follow(verb)
-            case SaveRemote():
-                self.kernel_switch.save(verb.path, verb.data)
+            case KernelVerb():
+                self.kernel_switch.begin_task(verb)
+            case ExtractionVerb():
+                self.extractions.follow(verb)
             case _:
                 assert_never(verb)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.core.errors import StoreError
+from oi_tui.app.engine.core.errors import SettingsError, StoreError
 from oi_tui.app.engine.core.instructions import NO_INSTRUCTIONS, InstructionSources
 from oi_tui.app.engine.core.outputs import WrittenFiles
 from oi_tui.app.engine.core.protocol import Configure
@@ -28,6 +28,7 @@ from oi_tui.app.engine.session.filtered_model import FilteredModel
 from oi_tui.app.engine.session.library import Library
 from oi_tui.app.engine.session.model_switch import ModelSource, Servers
 from oi_tui.app.engine.session.outbox import Send
+from oi_tui.app.engine.structured.answer_schema import AnswerSchema
 from oi_tui.app.engine.tools.ties import MakeTools, ToolTies
 from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
@@ -66,6 +67,13 @@ MakeKernels = Callable[[KernelTies], ClosableKernels]
 KeepChanges = Callable[[ToolTies], RunChanges]
 """Gives what keeps the files of one session before its code runs."""
 
+ReadSchema = Callable[[str], AnswerSchema]
+"""The schema that a person names, for a thread: it may import a module of theirs. SettingsError if it is none."""
+
+
+def _no_schema(given: str) -> AnswerSchema:
+    raise SettingsError("Schemas cannot be read here.")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
@@ -100,6 +108,7 @@ class Services:
     """None where files are not kept before code runs."""
     spill_dir: Path | None = None
     """Where long outputs of tools are kept, as those of kernels are; None where they are not."""
+    read_schema: ReadSchema = _no_schema
     trial: Trial | None = None
     """Finds out whether a sandbox can be had; None where there need be none."""
     expect_request: Callable[[], None] = lambda: None

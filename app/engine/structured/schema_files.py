@@ -1,4 +1,4 @@
-"""A schema as a person names it: a file, or MODULE:NAME of their own Python, whose import runs code."""
+"""A schema as a person names it: a file, typed fields, or MODULE:NAME of their own Python, whose import runs code."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.secrets.environment import is_credential
 from oi_tui.app.engine.structured.answer_schema import LARGEST, AnswerSchema
+from oi_tui.app.engine.structured.typed_fields import reads_as_fields, typed_schema
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 
@@ -18,7 +19,10 @@ IMPORTING = 60.0
 """Seconds that the import of a module may take."""
 
 _MODEL = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-_HINT = "Give a file with a JSON schema, or MODULE:NAME of a pydantic model, a msgspec struct or a dataclass."
+_HINT = (
+    "Give a file with a JSON schema, MODULE:NAME of a pydantic model, a msgspec struct or a dataclass, or fields: "
+    "name, price: number, day: date."
+)
 
 
 def names_model(given: str) -> bool:
@@ -27,10 +31,13 @@ def names_model(given: str) -> bool:
 
 
 def read_schema(given: str, folder: Path, python: Path, environ: Mapping[str, str]) -> AnswerSchema:
-    """The schema of a file, or of a model that this Python imports in the folder. SettingsError if it cannot be had."""
+    """The schema of a file, of typed fields, or of a model that this Python imports in the folder. SettingsError if it
+    cannot be had."""
     if names_model(given):
         return AnswerSchema.from_text(_import_schema(given, folder, python, environ))
     path = folder / Path(given).expanduser()
+    if reads_as_fields(given) and not os.path.lexists(path):
+        return AnswerSchema(typed_schema(given))
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)

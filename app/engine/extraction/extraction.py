@@ -4,19 +4,20 @@ import asyncio
 import hashlib
 import json
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from oi_tui.app.engine.core.chat_model import ChatMessage, Model
 from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.extraction.journal import Journal, JournalLine
+from oi_tui.app.engine.extraction.records import SourceRecord
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
 from oi_tui.app.engine.structured.asking import AskedValue, ask_for_value
 from oi_tui.app.engine.structured.field_groups import split_fields
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.extract.journal import Journal, JournalLine
-from oi_tui.app.extract.records import SourceRecord
 
 SYSTEM = """\
 You read records and fill in a form. Each message has one record, between two lines with the word {mark}. The \
@@ -34,7 +35,13 @@ IN_A_ROW = 5
 LAST = 2_000
 """Characters of an unfit answer that are kept."""
 
-Stop = Literal["", "budget", "model"]
+NEWEST = 50
+"""Results, and failures, that are kept at hand to be looked at."""
+
+SHORT = 400
+"""Characters of each of them."""
+
+Stop = Literal["", "budget", "model", "person"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +66,20 @@ class ExtractionPlan:
         return hashlib.sha256(told.encode(errors="replace")).hexdigest()
 
 
+class SeenResult(NamedTuple):
+    """What came of a record, in short."""
+
+    source: str
+    text: str
+    """Its value as JSON, or why there is none."""
+
+
 @dataclass
 class Tally:
     """How far it is."""
 
+    total: int = 0
+    """Records in all; 0 where nobody counted them."""
     done: int = 0
     """Records with a value."""
     skipped: int = 0
@@ -75,6 +92,10 @@ class Tally:
     stop: Stop = ""
     why: str = ""
     """Why it stopped early."""
+    cost: float | None = 0.0
+    """US dollars, those of earlier runs too; None where a price is not known."""
+    newest: deque[SeenResult] = field(default_factory=lambda: deque(maxlen=NEWEST))
+    failures: deque[SeenResult] = field(default_factory=lambda: deque(maxlen=NEWEST))
 
 
 class Extraction:
@@ -94,7 +115,28 @@ class Extraction:
         self._mark = f"record-{secrets.token_hex(8)}"
         """Nobody who wrote a record knows it."""
         self._in_a_row = 0
-        self.tally = Tally()
+        self._open = asyncio.Event()
+        """Unset while it is paused."""
+        self._open.set()
+        self.tally = Tally(cost=journal.cost)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether no further record is asked about for now."""
+        return not self._open.is_set()
+
+    def pause(self) -> None:
+        """Ask about no further record until `go_on`; those that are being asked about come to their end."""
+        self._open.clear()
+
+    def go_on(self) -> None:
+        """End the pause, if there is one."""
+        self._open.set()
+
+    def stop(self) -> None:
+        """The same for good."""
+        self.tally.stop = self.tally.stop or "person"
+        self._open.set()
 
     async def run(self, records: Iterator[SourceRecord]) -> Tally:
         """All records that have no value yet. StoreError where what came of one cannot be written down."""
@@ -105,10 +147,12 @@ class Extraction:
                 tally.cut += record.cut
                 if self._journal.has(digest):
                     tally.done, tally.skipped = tally.done + 1, tally.skipped + 1
+                    self._progress(tally)
                     continue
                 while len(running) >= self._plan.workers:
                     ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                     _raise_first(ended)
+                await self._open.wait()
                 if self._must_stop():
                     break
                 running.add(asyncio.create_task(self._one(record)))
@@ -140,9 +184,18 @@ class Extraction:
                     return
                 line = unanswered
         self._journal.add(line)
-        self.tally.done += not line.problems
-        self.tally.failed += bool(line.problems)
-        self._progress(self.tally)
+        self._count(line)
+
+    def _count(self, line: JournalLine) -> None:
+        tally = self.tally
+        if line.problems:
+            tally.failed += 1
+            tally.failures.append(SeenResult(line.source, line.problems[0][:SHORT]))
+        else:
+            tally.done += 1
+            tally.newest.append(SeenResult(line.source, json.dumps(line.value, ensure_ascii=False)[:SHORT]))
+        tally.cost = self._journal.cost
+        self._progress(tally)
 
     def _note_failure(self, record: SourceRecord, error: ModelError) -> JournalLine | None:
         """None where it is not the record: that is asked about again another time."""

@@ -3,7 +3,7 @@
 import csv
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,9 @@ LARGEST_FILE = 20_000_000
 """Bytes of one file of a folder."""
 
 PAGES = 200
+
+_PATTERN = set("*?[")
+"""What makes a path a pattern."""
 
 _FIELD = 10_000_000
 """Characters of one field of a table."""
@@ -40,10 +43,18 @@ class SourceRecord(NamedTuple):
 
 
 def read_records(path: Path) -> Iterator[SourceRecord]:
-    """The records of a `.csv`, `.tsv`, `.jsonl` or text file (a line each), or the files of a folder. SettingsError if
-    it cannot be read as that. Nothing but the record at hand is in memory."""
+    """The records of a `.csv`, `.tsv`, `.jsonl` or text file (a line each), the files of a folder, or those that a
+    pattern (`docs/*.txt`) matches. SettingsError if it cannot be read as that. Nothing but the record at hand is in
+    memory."""
     if path.is_dir():
-        return _files(path)
+        return _files(path, sorted(path.rglob("*")))
+    place = next((at for at, part in enumerate(path.parts) if _PATTERN & set(part)), None)
+    if place is not None and not path.exists():
+        folder = Path(*path.parts[:place])
+        found = sorted(folder.glob(str(Path(*path.parts[place:]))))
+        if not any(one.is_file() for one in found):
+            raise SettingsError(f"No file is called {path}.")
+        return _files(folder, found)
     if not path.is_file():
         raise SettingsError(f"There is no file or folder {path}.")
     match path.suffix.lower():
@@ -87,9 +98,9 @@ def _lines(path: Path, *, is_json: bool) -> Iterator[SourceRecord]:
             yield _record(str(number), line.strip())
 
 
-def _files(folder: Path) -> Iterator[SourceRecord]:
-    """In order of their names; hidden ones and links are left out."""
-    for path in sorted(folder.rglob("*")):
+def _files(folder: Path, paths: Sequence[Path]) -> Iterator[SourceRecord]:
+    """Of those within the folder; hidden ones and links are left out."""
+    for path in paths:
         name = path.relative_to(folder)
         if any(part.startswith(".") for part in name.parts) or path.is_symlink() or not path.is_file():
             continue

@@ -1,0 +1,1 @@
+"""One question to many records: rows of a table, lines, files; each answer fits a schema. No code runs."""

@@ -1,0 +1,58 @@
+"""Extractions as the chat's screen knows them: the form, and how the one there is goes on."""
+
+from oi_tui.app.engine.core.extractions import BeginExtraction, ExtractionFound, FindExtraction
+from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.extract_form import ExtractForm
+from oi_tui.app.screens.extract_screen import ExtractScreen
+from oi_tui.app.screens.prompt_desk import PromptDesk
+
+
+class ExtractDesk:
+    """Opens what fits: the form where there is no extraction, else how it stands."""
+
+    def __init__(self, bridge: Bridge, desk: PromptDesk) -> None:
+        self._bridge, self._desk = bridge, desk
+        self._screen: ExtractScreen | None = None
+        self._waits = False
+        """The engine is asked how things stand, to open a screen then."""
+        self._typed: dict[str, str] = {}
+        """Text of the form's fields."""
+
+    def open(self, argument: str) -> None:
+        """`argument` is the name of the records, if the person named some."""
+        if argument.strip():
+            self._typed["source"] = argument.strip()
+            self._show_form()
+        else:
+            self._look()
+
+    def take(self, found: ExtractionFound) -> None:
+        """What the engine says of it."""
+        if self._screen is not None and self._screen.is_attached:
+            self._screen.take(found)
+        elif self._waits and found.state == "none":
+            self._waits = False
+            self._show_form()
+        elif self._waits:
+            self._waits = False
+            self._screen = ExtractScreen(found, self._bridge.send)
+            self._desk.area.app.push_screen(self._screen, self._follow)
+
+    def _look(self) -> None:
+        self._waits = True
+        self._bridge.send(FindExtraction())
+
+    def _show_form(self) -> None:
+        form = ExtractForm(self._typed, self._desk.folder, model=self._bridge.transcript.model)
+        self._desk.area.app.push_screen(form, self._begin)
+
+    def _begin(self, asked: BeginExtraction | None) -> None:
+        if asked is None:
+            self._bridge.send(FindExtraction(on=False))
+            return
+        self._bridge.send(asked)
+        self._look()
+
+    def _follow(self, wish: str | None) -> None:
+        if wish == "new":
+            self._show_form()

@@ -1,0 +1,183 @@
+"""The form and the screen of `/extract`: what is named before anything is asked, and how it is seen to go on."""
+
+from typing import Literal
+
+import pytest
+from msgspec.structs import replace
+from textual.widgets import Input
+
+from oi_tui.app.engine.core.extractions import (
+    BeginExtraction,
+    ChangeExtraction,
+    ExtractedRow,
+    ExtractionFound,
+    FindExtraction,
+)
+from oi_tui.app.engine.core.verbs import Run
+from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.extract_form import ExtractForm, WrongField, proposed_output, read_form
+from oi_tui.app.screens.extract_screen import ExtractScreen, reading_code
+from support.snapshot import Snap
+from support.stage import Play, Stage
+
+ASKED = BeginExtraction(
+    source="products.csv",
+    schema="name, price: number",
+    output="products.extracted.jsonl",
+    task="Prices in euros",
+    workers=8,
+    max_cost=1.5,
+)
+ROWS = tuple(
+    ExtractedRow(source=str(number), text=f'{{"name": "fruit {number}\\u001b[2J", "price": {number}.5, "tags": ["a"]}}')
+    for number in range(1, 4)
+)
+RUNNING = ExtractionFound(
+    state="running",
+    asked=ASKED,
+    model="scripted",
+    total=40,
+    done=9,
+    failed=1,
+    cost=0.0123,
+    seconds=10.0,
+    newest=(*ROWS, ExtractedRow(source="4", text='{"name": "cut off her')),
+    failures=(ExtractedRow(source="7", text="$.price: 'many' is not of type 'number'"),),
+)
+
+
+CHANGES: tuple[tuple[str, Literal["pause", "continue", "stop"], str], ...] = (
+    ("p", "pause", "paused"),
+    ("p", "continue", "running"),
+    ("s", "stop", "stopping"),
+)
+"""Keys, what they ask for, and what the engine says then."""
+
+
+async def open_form(stage: Stage) -> None:
+    stage.prompt.fill("/extract")
+    await stage.pilot.press("enter")
+    await stage.until(lambda: FindExtraction() in stage.engine.asked)
+    stage.engine.reply(ExtractionFound())
+    await stage.screen(ExtractForm)
+    await stage.settle()
+
+
+async def type_into(stage: Stage, text: str) -> None:
+    focused = stage.app.screen.focused
+    assert isinstance(focused, Input)
+    focused.insert_text_at_cursor(text)
+    await stage.settle()
+
+
+async def test_E20_the_form_is_filled_in_by_keys_and_begins_what_it_says(play: Play, snap: Snap) -> None:
+    async with play((80, 24)) as stage:
+        (stage.cwd / "products.csv").write_text("what\n")
+        await open_form(stage)
+        await snap(stage.pilot, "form")
+        await stage.pilot.press("ctrl+s")
+        await stage.until(lambda: "Which records?" in stage.seen)
+        await type_into(stage, "pro")
+        await stage.pilot.press("tab")
+        await stage.until(lambda: "products.csv" in stage.seen)
+        await stage.pilot.press("enter")
+        await type_into(stage, "name, price: number")
+        await stage.pilot.press("enter")
+        await stage.until(lambda: "products.extracted.jsonl" in stage.seen)
+        await stage.pilot.press("enter")
+        await type_into(stage, "Prices in euros")
+        await stage.pilot.press("escape")
+        await stage.until(lambda: FindExtraction(on=False) in stage.engine.asked)
+        await open_form_again(stage)
+        await stage.until(lambda: "Prices in euros" in stage.seen)
+        await stage.pilot.press("up")
+        await stage.pilot.press("backspace")
+        await type_into(stage, "1.5")
+        await stage.pilot.press("up")
+        await stage.pilot.press("backspace")
+        await type_into(stage, "8")
+        await stage.pilot.press("down", "enter")
+        await stage.until(lambda: ASKED in stage.engine.asked)
+        assert stage.engine.asked.index(ASKED) < len(stage.engine.asked) - 1, "then how it stands is asked for"
+
+
+async def open_form_again(stage: Stage) -> None:
+    before = len(stage.engine.asked)
+    stage.prompt.fill("/extract")
+    await stage.pilot.press("enter")
+    await stage.until(lambda: FindExtraction() in stage.engine.asked[before:])
+    stage.engine.reply(ExtractionFound())
+    await stage.screen(ExtractForm)
+    await stage.settle()
+
+
+async def test_E20_a_module_is_imported_after_a_yes_only(play: Play) -> None:
+    async with play((80, 24)) as stage:
+        stage.prompt.fill("/extract docs/*.txt")
+        await stage.pilot.press("enter")
+        await stage.screen(ExtractForm)
+        await stage.settle()
+        await type_into(stage, "shop.models:Order")
+        await stage.pilot.press("ctrl+s")
+        await stage.screen(ConfirmScreen)
+        await stage.until(lambda: "with your permissions" in stage.seen)
+        await stage.pilot.press("n")
+        await stage.screen(ExtractForm)
+        assert not [verb for verb in stage.engine.asked if isinstance(verb, BeginExtraction)]
+        await stage.pilot.press("ctrl+s")
+        await stage.screen(ConfirmScreen)
+        await stage.agree()
+        wanted = BeginExtraction(source="docs/*.txt", schema="shop.models:Order", output="docs.extracted.jsonl")
+        await stage.until(lambda: wanted in stage.engine.asked)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_E20_results_failures_and_what_is_left_are_shown_and_keys_act(
+    play: Play, snap: Snap, size: tuple[int, int]
+) -> None:
+    async with play(size) as stage:
+        stage.prompt.fill("/extract")
+        await stage.pilot.press("enter")
+        await stage.until(lambda: FindExtraction() in stage.engine.asked)
+        stage.engine.reply(RUNNING)
+        await stage.screen(ExtractScreen)
+        await stage.until(lambda: "10 of 40" in stage.seen and "1 failed" in stage.seen)
+        assert "$0.0123 · 30" in stage.seen
+        assert "fruit 3" in stage.seen
+        assert "'many' is not of type 'number'" in stage.seen
+        assert "\x1b" not in stage.seen
+        await snap(stage.pilot, f"running-{size[0]}")
+        for key, change, state in CHANGES:
+            before = len(stage.engine.asked)
+            await stage.pilot.press(key)
+            await stage.engine.heard(before + 1)
+            assert stage.engine.asked[before:] == [ChangeExtraction(change=change)]
+            stage.engine.reply(replaced(state))
+            await stage.settle()
+        await stage.pilot.press("o", "n")
+        assert isinstance(stage.app.screen, ExtractScreen), "it is not done"
+        stage.engine.reply(replaced("done"))
+        await stage.until(lambda: "done in 10 s" in stage.seen)
+        await stage.pilot.press("o")
+        await stage.until(lambda: Run(language="python", source=reading_code(ASKED.output)) in stage.engine.asked)
+        await stage.until(lambda: FindExtraction(on=False) in stage.engine.asked)
+
+
+def replaced(state: str) -> ExtractionFound:
+    changed: ExtractionFound = replace(RUNNING, state=state)
+    return changed
+
+
+def test_E20_what_is_typed_is_read_or_said_to_be_wrong() -> None:
+    typed = {"source": "a.csv", "schema": "x", "output": "", "task": "", "model": "", "workers": "", "max_cost": "$2"}
+    assert read_form(typed).max_cost == 2.0
+    assert read_form(typed).output == "a.extracted.jsonl"
+    assert [proposed_output(one) for one in ("docs/", "docs/*.txt", "*.txt", "a/b.csv")] == [
+        "docs.extracted.jsonl", "docs.extracted.jsonl", "records.extracted.jsonl", "a/b.extracted.jsonl"
+    ]  # fmt: skip
+    wrongs = {"workers": "99", "max_cost": "much", "output": "out.xlsx", "schema": " "}
+    for name, text in wrongs.items():
+        with pytest.raises(WrongField) as wrong:
+            read_form({**typed, name: text})
+        assert wrong.value.field == name
+    assert reading_code("a.csv") == "import pandas as pd\npd.read_csv('a.csv')"
