@@ -37,7 +37,7 @@ def pytest_collection_finish() -> None:
     time of every test with a screen."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(1_000_000, 20, 20)
 
 
 @pytest.fixture

@@ -22,8 +22,9 @@ from support.enclosure import RUNG, make_home, make_project, profile, why_no_run
 QUICK = KernelSection(interrupt_step=1.0, output_cap=100_000)
 
 
-FULL = ("bubblewrap", "space")
-"""The kinds of sandbox that keep every promise."""
+FULL = (pytest.param("bubblewrap", marks=pytest.mark.thorough), "space")
+"""The kinds of sandbox that keep every promise. They are made from the same plan: what that gives in bubblewrap,
+`test_sandbox_rungs.py` shows in the check, and the rest `make check-all`."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -2,10 +2,15 @@
 every kind, what waits for kernels and terminals beside what computes."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
+
+from support.thorough import is_left_out
+
+TESTS = Path(__file__).parents[1]
 
 SECONDS = {"e2e": 2.5, "local": 0.5, "security": 0.5, "tui": 0.5, "app": 0.3, "kernels": 0.3, "widgets": 0.1}
 """What a test of a folder takes, on two busy cores; one of any other folder is quick."""
@@ -20,7 +25,14 @@ LONG = {
 """Files whose few tests take longer, in seconds."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before pytest looks at the marks, those of `support.thorough` are there."""
+    seen: set[str] = set()
+    for item in items:
+        name, _, case = item.name.partition("[")
+        if is_left_out(item.path.relative_to(TESTS), name, case, seen):
+            item.add_marker(pytest.mark.thorough)
     tests = Counter(item.path for item in items)
 
     def seconds(item: pytest.Item) -> float:
