@@ -91,7 +91,7 @@ check-bare: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python tests/bare/bare.py --suite trixie --user ann --tests
 
 soak: $(VENV)/.dev
-	OI_TUI_SOAK_TURNS=200 OI_TUI_SOAK_KILLS=200 OI_TUI_SOAK_HANG_UPS=50 $(BIN)/pytest tests/security/test_soak.py \
+	OI_TUI_SOAK_TURNS=200 OI_TUI_SOAK_KILLS=200 OI_TUI_SOAK_HANG_UPS=50 $(BIN)/pytest -m "not servers" tests/security/test_soak.py \
 		tests/security/test_sandbox_kills.py tests/e2e/test_detach_rows.py -s
 
 redteam: $(VENV)/.dev

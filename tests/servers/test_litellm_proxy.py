@@ -13,6 +13,8 @@ import pytest
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 
+pytestmark = pytest.mark.thorough  # it takes as long to start as all others to be asked
+
 ANSWER = "It is 42."
 
 
