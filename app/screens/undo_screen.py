@@ -54,7 +54,7 @@ class UndoScreen(ModalScreen[bool | None]):
         view = self.query_one(SourceView)
         if self._palette is not None:
             view.set_palette(self._palette)
-        view.show("\n".join(file.diff for file in self._found.files), "diff")
+        view.show("\n".join(file.diff for file in self._found.files if file.diff), "diff")
         self.query_one("#undo-left").display = bool(self._blocked)
         off = [key for key, counts in (("y", self._can_agree), ("f", self._can_force)) if not counts]
         self.query_one(KeyRow).labels = key_labels(self, off=tuple(off))

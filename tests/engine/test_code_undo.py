@@ -73,7 +73,8 @@ class RunBench:
         await tools["write_file"].run({"path": path, "content": content}, output)
 
     def undo(self, scope: UndoScope, block: str = "", *, redo: bool = False, force: bool = False) -> list[str]:
-        return self.undoing.apply(self.undoing.plan(scope, block, redo=redo), redo=redo, force=force)
+        plan = self.undoing.plan(scope, block, redo=redo)
+        return list(self.undoing.apply(plan, redo=redo, force=force).values())
 
     def write(self, name: str, content: str | bytes) -> Callable[[], object]:
         data = content.encode() if isinstance(content, str) else content
@@ -360,7 +361,7 @@ async def test_f19_a_fork_undoes_what_it_shares(bench: RunBench) -> None:
     await bench.run("r2", bench.write("y", "1\n"))
     bench.checkpoints.share("session", "fork", {"r1"})
     fork = Undoing(bench.checkpoints, lambda: "fork", str(bench.folder))
-    assert fork.apply(fork.plan("session")) == []
+    assert fork.apply(fork.plan("session")) == {}
     assert bench.files == {"x": b"0\n", "y": b"1\n"}
 
 

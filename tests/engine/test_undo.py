@@ -49,7 +49,8 @@ class UndoBench(FileBench):
 
     def undo(self, scope: UndoScope, block: str = "", *, redo: bool = False, force: bool = False) -> list[str]:
         """What could not be brought back."""
-        return self.undoing.apply(self.undoing.plan(scope, block, redo=redo), redo=redo, force=force)
+        plan = self.undoing.plan(scope, block, redo=redo)
+        return list(self.undoing.apply(plan, redo=redo, force=force).values())
 
     def files(self) -> dict[str, str]:
         """All there are."""

@@ -235,19 +235,19 @@ class Code:
 
 
 def _wrote(written: WrittenFiles) -> Iterator[str]:
-    """The files that a run left, the newest first, those that it deleted, and whether that can be undone."""
+    """How many files a run changed and whether that can be undone; which it left, the newest first, and deleted."""
+    if changed := written.undoable + written.lost:
+        yield f"{quantity(changed, 'file')} changed"
+    if written.undoable:
+        yield "u undo"
+    if written.lost:
+        yield f"{written.lost:,} cannot be undone"
     files = tuple(file.name for file in written.files)
     for verb, names, others in (("wrote", files, written.more), ("deleted", written.deleted, written.more_deleted)):
         shown = [spaced_line(safe_text(name)) for name in names[:NAMED]]
         more = len(names) - len(shown) + others
         if shown:
             yield f"{verb} {', '.join(shown)}{f' and {more} more' if more else ''}"
-    if not files and not written.deleted and (changed := written.undoable + written.lost):
-        yield f"{quantity(changed, 'file')} changed"
-    if written.undoable:
-        yield "u undo"
-    if written.lost:
-        yield f"{quantity(written.lost, 'file')} cannot be undone"
 
 
 def _stale(inputs: Sequence[RunInput]) -> str:

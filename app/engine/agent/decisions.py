@@ -20,7 +20,7 @@ from oi_tui.app.engine.agent.refusing import Settled, deny, refuse_all, refuse_u
 from oi_tui.app.engine.agent.rule_places import resolve_rules
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.stricter_ruling import stricter_ruling
-from oi_tui.app.engine.agent.written_look import NO_KEEPER, RunKeeper
+from oi_tui.app.engine.agent.written_look import ELSEWHERE, NO_KEEPER, RunKeeper
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import DecisionRequested, Emit
@@ -238,9 +238,10 @@ class Decisions:
         of_the_mode = ruling.verdict == "allow" or (self.mode == "ask" and ruling.ground == "mode")
         why = objection or (wish if of_the_mode else f"asked because of {ruling.by}")
         labels = ruling.labels
-        if isinstance(block, CodeBlock) and not self._runners.runs_elsewhere(block):
+        if isinstance(block, CodeBlock):
             named = self.folders.written_paths(block, ruling.reading, self.policy.base)
-            labels = (*labels, *await self.keeper.remarks(named))
+            elsewhere = self._runners.runs_elsewhere(block)
+            labels = (*labels, *(ELSEWHERE[: len(named)] if elsewhere else await self.keeper.remarks(named)))
         while True:
             scopes = self._grants.scopes(self._case(block, ruling))
             offer = self._offer(block, ruling)

@@ -12,6 +12,9 @@ from oi_tui.app.engine.policy.secrets import names_secret
 LOOKING = 1.0
 """Seconds that a look may take, where even asking for a file's state hangs."""
 
+ELSEWHERE = ("changes of files there cannot be undone",)
+"""Said of code that changes files where the kernel is not on this machine."""
+
 FindWritten = Callable[[float], WrittenFiles | None]
 """Files of the folder that changed since a moment (Unix time), for a thread; None where the look came to no end."""
 

@@ -4,6 +4,8 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import NoticeAdded
@@ -18,6 +20,9 @@ from oi_tui.app.engine.workspace.undoing import FileRestore, Undoing
 
 NAMED = 5
 """Files that a notice names."""
+
+LONGEST = 2_000_000
+"""Characters of all diffs that are shown at once."""
 
 
 class UndoDesk:
@@ -53,14 +58,14 @@ class UndoDesk:
     async def _look(self, undoing: Undoing, verb: ReadChanges) -> ChangesFound:
         if verb.purpose == "diff":
             files = await asyncio.to_thread(undoing.net_changes, verb.scope, verb.block_id)
-            shown = tuple(ChangedFile(name=safe_text(name), diff=diff.text) for name, diff in files)
-            return ChangesFound(scope=verb.scope, block_id=verb.block_id, purpose="diff", files=shown)
+            shown = [ChangedFile(name=safe_text(name), diff=diff.text) for name, diff in files]
+            return ChangesFound(scope=verb.scope, block_id=verb.block_id, purpose="diff", files=_bounded(shown))
         plan = await asyncio.to_thread(undoing.plan, verb.scope, verb.block_id, redo=verb.purpose == "redo")
         return ChangesFound(
             scope=verb.scope,
             block_id=verb.block_id,
             purpose=verb.purpose,
-            files=tuple(map(_file_change, plan)),
+            files=_bounded([_file_change(one) for one in plan]),
             state=_state(plan),
         )
 
@@ -73,9 +78,11 @@ class UndoDesk:
             raise OiTuiError("Files changed since this was shown: nothing was done.", hint="Look at it once more.")
         problems = await asyncio.to_thread(undoing.apply, plan, redo=verb.redo, force=verb.force)
         done = len(plan) - len(problems)
-        names = ", ".join(safe_text(one.place.name) for one in plan[:NAMED]) + " …" * (len(plan) > NAMED)
-        title = f"{'Made again' if verb.redo else 'Undone'}: {quantity(done, 'file')} of {len(plan):,} ({names})."
-        details = "\n".join(f"Left as it is: {problem}" for problem in problems)
+        changed = [name for one in plan if (name := safe_text(one.place.name)) not in problems]
+        names = ", ".join(changed[:NAMED]) + " …" * (len(changed) > NAMED)
+        which = f" ({names})" if names else ""
+        title = f"{'Made again' if verb.redo else 'Undone'}: {quantity(done, 'file')} of {len(plan):,}{which}."
+        details = "\n".join(f"Left as it is: {problem}" for problem in problems.values())
         told = f"The user {'made changes of files again' if verb.redo else 'undid changes of files'}: {names}."
         notice = NoticeAdded(
             block_id=new_id(),
@@ -86,6 +93,17 @@ class UndoDesk:
             to_model=f"[{told}]" if done else "",
         )
         session.emit(notice)
+
+
+def _bounded(files: Sequence[ChangedFile]) -> tuple[ChangedFile, ...]:
+    """The same, without the diffs behind the first ones where all together are too long to be read."""
+    room, found = LONGEST, list[ChangedFile]()
+    for file in files:
+        room -= len(file.diff)
+        found.append(
+            file if room >= 0 else replace(file, diff=f"{file.name}: its diff is not shown, there are too many")
+        )
+    return tuple(found)
 
 
 def _file_change(restore: FileRestore) -> ChangedFile:

@@ -156,19 +156,19 @@ class Undoing:
             place, tuple(group), now, goal, first.mode, diff, problem, forceable, unread=unread, modified=modified
         )
 
-    def apply(self, restores: Sequence[FileRestore], *, redo: bool = False, force: bool = False) -> list[str]:
-        """Bring these files back; of each that was not, why. Those with a problem are left as they are, unless it can
-        be forced and the person says so."""
-        stamp, problems = self._clock(), []
+    def apply(self, restores: Sequence[FileRestore], *, redo: bool = False, force: bool = False) -> dict[str, str]:
+        """Bring these files back; of each that was not, by its name, why. Those with a problem are left as they are,
+        unless it can be forced and the person says so."""
+        stamp, problems = self._clock(), dict[str, str]()
         for restore in restores:
             name = safe_text(restore.place.name)
             if restore.problem and not (force and restore.forceable):
-                problems.append(f"{name} {restore.problem}")
+                problems[name] = f"{name} {restore.problem}"
                 continue
             try:
                 self._apply_one(restore, stamp, redo=redo)
             except (ToolFailed, OiTuiError) as error:
-                problems.append(str(error))
+                problems[name] = str(error)
         return problems
 
     def _apply_one(self, restore: FileRestore, stamp: float, *, redo: bool) -> None:
