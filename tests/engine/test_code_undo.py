@@ -3,6 +3,8 @@
 import asyncio
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -386,3 +388,36 @@ async def test_f19_where_nothing_can_be_kept_code_runs_and_it_is_said_once(tmp_p
         assert await bench.changes.end(block) is None
     assert len(bench.told) == 1
     assert bench.told[0].startswith("What code changes in files cannot be undone: Cannot write in ")
+
+
+async def test_f16_what_a_process_writes_after_its_run_is_offered_and_not_undone_by_itself(bench: RunBench) -> None:
+    bench.write("x", "0\n")()
+    bench.write("mine", "0\n")()
+    left: list[subprocess.Popen[bytes]] = []
+    late = "import sys, pathlib; sys.stdin.read(1); pathlib.Path('x').write_text('late'); print('written', flush=True)"
+    late += "; sys.stdin.read()"
+
+    def work() -> None:
+        pipe = subprocess.PIPE
+        left.append(subprocess.Popen([sys.executable, "-c", late], stdin=pipe, stdout=pipe, cwd=bench.folder))
+        bench.write("y", "1\n")()
+
+    await bench.run("r1", work)
+    (process,) = left
+    try:
+        assert process.stdin is not None
+        process.stdin.write(b".")
+        process.stdin.flush()
+        assert process.stdout is not None
+        assert await asyncio.to_thread(process.stdout.readline) == b"written\n"
+        await bench.changes.catch_up()
+    finally:
+        process.communicate()
+    assert bench.undo("block", "r1") == ["x was changed after the run, by what it started or by somebody else"]
+    assert bench.files == {"x": b"late", "mine": b"0\n"}
+    assert bench.undo("block", "r1", force=True) == []
+    assert bench.files == {"x": b"0\n", "mine": b"0\n"}
+    bench.write("mine", "1\n")()
+    await bench.changes.catch_up()
+    with pytest.raises(OiTuiError, match="nothing to be undone"):
+        bench.undo("block", "r1")

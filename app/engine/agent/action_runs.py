@@ -114,6 +114,7 @@ class ActionRuns:
         installs = ruling.offer if ruling is not None and ruling.installs else ()
         own = self._runners.kernels.pip_installer(installs) if installs else None
         runner = apart or own or self._runners.get(block)
+        keeps = isinstance(block, CodeBlock) and not runner.elsewhere
         execution = Execution(
             *(block, runner, emit, self._seal),
             can_ask=self._can_ask,
@@ -122,17 +123,14 @@ class ActionRuns:
             calls=None if block.caller else self.calls,
             serves=lambda: self.tool_calls.serves(block.id),
             origin="" if (tool := self._runners.tool(block)) is None else tool.origin,
+            before=partial(self._keep, block, ruling) if keeps else None,
         )
         self._executions.append(execution)
-        keeps = isinstance(block, CodeBlock) and not runner.elsewhere
         try:
             if ruling is not None and not self._runners.is_side_by_side(block):  # else it writes no file
                 await self._decisions.files.begin_run(ruling.targets)
             if apart is None and own is None:  # else it says nothing about the kernel of its language
                 self._decisions.note_run(block, ruling)
-            if keeps:
-                reading, base = None if ruling is None else ruling.reading, self._decisions.policy.base
-                await self._keeper.begin(block.id, self._decisions.folders.written_paths(block, reading, base))
             return await execution.run()
         finally:
             self._executions.remove(execution)
@@ -140,6 +138,11 @@ class ActionRuns:
                 self._left[block.id] = await self._keeper.end(block.id)
             if own is not None:
                 await own.close()
+
+    async def _keep(self, block: ActionBlock, ruling: PolicyDecision | None) -> None:
+        """Keep the files as they are before it runs."""
+        reading, base = None if ruling is None else ruling.reading, self._decisions.policy.base
+        await self._keeper.begin(block.id, self._decisions.folders.written_paths(block, reading, base))
 
     async def come_back(self, kernel: RejoinableKernel, block_id: str) -> None:
         """This kernel has the variables of earlier runs after all. If a block's run continued in it without us, follow

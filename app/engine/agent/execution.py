@@ -1,7 +1,7 @@
 """One run of one action, from the start of its kernel to the notices about its end."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -70,16 +70,18 @@ class Execution:
         calls: KernelCalls | None = None,
         serves: Callable[[], bool] = lambda: False,
         origin: str = "",
+        before: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """`emit` is given what happens, also what comes after the end of the run. After `time_limit` seconds it is
         stopped, if that is not 0. `calls` performs what the code calls; without it it can call nothing. `serves`
-        says whether it waits for what it called; `origin` is as in `ExecutionStarted`."""
+        says whether it waits for what it called; `origin` is as in `ExecutionStarted`. `before` is awaited when the
+        kernel is there, and before anything runs in it."""
         self.block = block
         self.runner = runner
         self.can_ask = can_ask
         self._seal = seal
         self._clock = clock
-        self._origin, self._serves = origin, serves
+        self._origin, self._serves, self._before = origin, serves, before
         self._emit = emit
         self._calls = CallDesk(block, runner, calls, lambda: self.interrupt(force=not can_ask))
         self._input: InputRequested | None = None
@@ -102,6 +104,8 @@ class Execution:
         failure: KernelError | AuditError | None = None
         try:
             await self.runner.start()
+            if self._before is not None:
+                await self._before()
             self.tell_kernel("busy")
             started = ExecutionStarted(
                 block_id=self.block.id,

@@ -60,8 +60,8 @@ class ToolDesk:
             planning=lambda: session().decisions.is_planning,
             end_planning=lambda: session().choices.end_planning(),
         )
-        self._undo = UndoDesk(services, session, session_id, tell)
         self._changes = None if services.keep_changes is None else services.keep_changes(ties)
+        self._undo = UndoDesk(services, session, session_id, tell, self._catch_up)
         self.keeper: RunKeeper = NO_KEEPER if self._changes is None else self._changes
         """Keeps files before code runs."""
         self._ties, self._make_tools = ties, services.make_tools
@@ -90,6 +90,10 @@ class ToolDesk:
         """Tools for what was not there when the session was opened."""
         there = {tool.name for tool in self.toolbox}
         self.toolbox.add(tool for tool in self._make_all() if tool.name not in there)
+
+    async def _catch_up(self) -> None:
+        if self._changes is not None:
+            await self._changes.catch_up()
 
     def _tell_tools(self) -> None:
         off = self.toolbox.off

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -34,8 +34,10 @@ class UndoDesk:
         session: Callable[[], Session],
         session_id: Callable[[], str],
         tell: Callable[[Reply], None],
+        catch_up: Callable[[], Awaitable[None]],
     ) -> None:
-        self._session, self._tell = session, tell
+        """`catch_up` is awaited first: something may have been written since the last run."""
+        self._session, self._tell, self._catch_up = session, tell, catch_up
         kept = services.checkpoints
         self._undoing = None if kept is None else Undoing(kept, session_id, services.setup.cwd)
 
@@ -44,6 +46,7 @@ class UndoDesk:
         try:
             if self._undoing is None:
                 raise OiTuiError("No checkpoints are kept here: nothing can be undone.")
+            await self._catch_up()
             if isinstance(verb, ReadChanges):
                 self._tell(await self._look(self._undoing, verb))
             else:
@@ -59,13 +62,15 @@ class UndoDesk:
         if verb.purpose == "diff":
             files = await asyncio.to_thread(undoing.net_changes, verb.scope, verb.block_id)
             shown = [ChangedFile(name=safe_text(name), diff=diff.text) for name, diff in files]
-            return ChangesFound(scope=verb.scope, block_id=verb.block_id, purpose="diff", files=_bounded(shown))
+            return ChangesFound(
+                scope=verb.scope, block_id=verb.block_id, purpose="diff", files=_with_short_diffs(shown)
+            )
         plan = await asyncio.to_thread(undoing.plan, verb.scope, verb.block_id, redo=verb.purpose == "redo")
         return ChangesFound(
             scope=verb.scope,
             block_id=verb.block_id,
             purpose=verb.purpose,
-            files=_bounded([_file_change(one) for one in plan]),
+            files=_with_short_diffs([_file_change(one) for one in plan]),
             state=_state(plan),
         )
 
@@ -95,7 +100,7 @@ class UndoDesk:
         session.emit(notice)
 
 
-def _bounded(files: Sequence[ChangedFile]) -> tuple[ChangedFile, ...]:
+def _with_short_diffs(files: Sequence[ChangedFile]) -> tuple[ChangedFile, ...]:
     """The same, without the diffs behind the first ones where all together are too long to be read."""
     room, found = LONGEST, list[ChangedFile]()
     for file in files:

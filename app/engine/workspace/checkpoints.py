@@ -25,7 +25,10 @@ MOST_BYTES, DAYS = 1_000_000_000, 30
 GROWTH = 20
 """What is too much is looked for when this part of it has come: a twentieth."""
 
-ChangeMaker = Literal["tool", "code"]
+ChangeMaker = Literal["tool", "code", "late"]
+CODE: ChangeMaker = "code"
+LATE: ChangeMaker = "late"
+"""Written after the end of a run, while processes that it had started were still there: by them, or by anybody."""
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +73,7 @@ class KeptChange(NamedTuple):
     after: str | None
     mode: int
     """Permissions before."""
-    maker: str
+    maker: ChangeMaker
     at: float
     undone: float = 0.0
     """When it was undone, 0 if it holds."""

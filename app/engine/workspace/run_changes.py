@@ -8,6 +8,7 @@ meanwhile counts as well: nobody can tell.
 import asyncio
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -26,7 +27,7 @@ from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity, size_in_words
 from oi_tui.app.engine.tools.ties import ToolTies
-from oi_tui.app.engine.workspace.checkpoints import Checkpoints, KeptChange, OpenRun
+from oi_tui.app.engine.workspace.checkpoints import CODE, LATE, ChangeMaker, Checkpoints, KeptChange, OpenRun
 from oi_tui.app.engine.workspace.file_tools import turn_of
 from oi_tui.app.engine.workspace.ignore_rules import NEVER
 from oi_tui.app.engine.workspace.kept_folder import FileDifference, KeepLimits, KeptFolder, rests_within
@@ -35,6 +36,9 @@ from oi_tui.app.engine.workspace.path_rules import PathRules
 PATIENCE = 3.0
 """Seconds that a run waits until its folders have been looked at; what has not been read by then is read beside it, as
 long as it is as it was."""
+
+TICKS = 0.02
+"""Seconds by which the start of a process is rounded."""
 
 NAMED = 3
 """Files that a question names."""
@@ -54,6 +58,8 @@ class RunUnderWay(NamedTuple):
     turn: str
     began: float
     """Unix time."""
+    clock: float = 0.0
+    """The same by the clock that says when processes were started."""
 
 
 NO_RUN = RunUnderWay("", "", 0.0)
@@ -75,15 +81,21 @@ class RunChanges:
         self._tell = tell
         self._running: list[RunUnderWay] = []
         """What others called is behind them."""
+        self._ended: tuple[RunUnderWay, float] | None = None
+        """The run that ended last, and when."""
         self._last: asyncio.Future[Any] | None = None
         self._told: set[str] = set()
+        self._boot = psutil.boot_time()
         self._engine = f"{os.getpid()}:{psutil.Process().create_time():.2f}"
 
     # -- runs ------------------------------------------------------------------------------------------
 
     async def begin(self, block_id: str, named: Sequence[str]) -> None:
         """A run is about to begin that names these paths. Never raises."""
-        before, run = self._current, RunUnderWay(block_id, turn_of(self._blocks(), block_id), time.time())
+        before, run = (
+            self._current,
+            RunUnderWay(block_id, turn_of(self._blocks(), block_id), time.time(), self._process_clock()),
+        )
         self._running.append(run)
         job = self._in_order(lambda: self._look_before(run, named, before))
         try:
@@ -99,6 +111,7 @@ class RunChanges:
         if run is None:
             return None
         self._running.remove(run)
+        self._ended = (run, self._process_clock())
         current = self._current
         for folder in self._folders:
             folder.hurry()
@@ -126,6 +139,12 @@ class RunChanges:
         """Look for the first time, while nothing runs yet."""
         if self._last is None:
             self._in_order(lambda: self._record(NO_RUN))
+
+    async def catch_up(self) -> None:
+        """Look for what was written since the last run ended: if processes that it started are still there, it may be
+        theirs."""
+        if not self._running:
+            await asyncio.shield(self._in_order(lambda: self._record(NO_RUN)))
 
     async def recover(self) -> None:
         """Runs of this session, or of others in these folders, whose engine ended in the middle of them: what is
@@ -188,8 +207,9 @@ class RunChanges:
         lost = 0
         for folder in self._folders:
             differences = folder.refresh(_files_within(folder.root, named), grown=grown)
-            for one in differences if run.block else ():
-                if (change := self._change(folder.root, one, run)) is not None:
+            doer, maker = (run, CODE) if run.block else (self._left_behind() if differences else NO_RUN, LATE)
+            for one in differences if doer.block else ():
+                if (change := self._change(folder.root, one, doer, maker)) is not None:
                     changes.append(change)
                     lost += one.before is not None and not one.before.digest
         if not changes:
@@ -203,7 +223,23 @@ class RunChanges:
             more_deleted=len(deleted[NAMED:]),
         )
 
-    def _change(self, root: str, one: FileDifference, run: RunUnderWay) -> KeptChange | None:
+    def _process_clock(self) -> float:
+        """The moment as psutil gives it for the start of a process: on Linux it counts from a boot in whole seconds."""
+        return self._boot + time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.time()
+
+    def _left_behind(self) -> RunUnderWay:
+        """The run that ended last, if processes that it started are still there."""
+        if self._ended is None:
+            return NO_RUN
+        run, ended = self._ended
+        try:
+            processes = psutil.Process().children(recursive=True)
+            there = any(run.clock - TICKS <= process.create_time() <= ended + TICKS for process in processes)
+        except psutil.Error:  # they come and go
+            return NO_RUN
+        return run if there else NO_RUN
+
+    def _change(self, root: str, one: FileDifference, run: RunUnderWay, maker: ChangeMaker = CODE) -> KeptChange | None:
         """What is kept of it; None where a tool made this very change in the course of the run."""
         change = KeptChange(
             id=0,
@@ -215,7 +251,7 @@ class RunChanges:
             before=None if one.before is None else one.before.content_name,
             after=None if one.after is None else one.after.content_name,
             mode=0 if one.before is None else one.before.identity.mode,
-            maker="code",
+            maker=maker,
             at=0.0,
             modified=0 if one.before is None else one.before.identity.modified,
             above=one.above,

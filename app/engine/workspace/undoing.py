@@ -13,7 +13,7 @@ from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.tool_verbs import UndoScope
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.tools.tool import ToolFailed
-from oi_tui.app.engine.workspace.checkpoints import Checkpoints, KeptChange
+from oi_tui.app.engine.workspace.checkpoints import LATE, Checkpoints, KeptChange
 from oi_tui.app.engine.workspace.diffs import TextDiff, unified_diff
 from oi_tui.app.engine.workspace.file_access import (
     LARGEST_READ,
@@ -145,6 +145,8 @@ class Undoing:
                 now = read_place(place)
             if (unread or (None if now is None else now.digest)) != there:
                 problem, forceable = "was changed since by somebody else", True
+            elif any(change.maker == LATE for change in group):
+                problem, forceable = "was changed after the run, by what it started or by somebody else", True
         except ToolFailed as error:
             problem = f"cannot be looked at: {error}"
         if goal is None and goal_digest is not None:
