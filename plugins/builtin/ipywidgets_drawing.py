@@ -22,8 +22,8 @@ from oi_tui.plugins.api import (
 BAR, TRACK = 30, 20
 """Cells of a progress bar and of a slider."""
 
-LONGEST_HTML, LONGEST_TEXT, MOST_OPTIONS = 20_000, 20_000, 1_000
-"""Characters of a text with HTML and of one that is typed, and options of one widget."""
+LONGEST_HTML, LONGEST_TEXT, MOST_OPTIONS = 4_000, 20_000, 1_000
+"""Characters of a text with HTML that are read, and of one that is typed, and options of one widget."""
 
 Parts = dict[str, Any]
 

@@ -13,9 +13,10 @@ import pytest
 from oi_tui.app.engine.core.events import OutputAdded, OutputUpdated
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.widget_controls import WIDGET_VIEW
+from oi_tui.app.engine.core.widget_views import KernelWidget, WidgetView
 from oi_tui.app.engine.kernels.widget_displays import WidgetDisplays
 from oi_tui.app.engine.kernels.widget_states import MOST_OF_ALL, MOST_OF_WIDGET, MOST_WIDGETS, WidgetStates
-from oi_tui.app.engine.text.widget_text import draw_widgets
+from oi_tui.app.engine.text.widget_text import MOST_TIME, draw_widgets
 from oi_tui.plugins.host import find_built_in_view
 from support.runs import events_of, make_jupyter_run, told
 from support.widgets import text_of_widget
@@ -161,3 +162,35 @@ def test_R21_boxes_that_hold_each_other_and_values_of_any_shape_are_drawn() -> N
                 ("value", "min", "max", "index", "children", "titles", "description", "layout"), value
             )
             assert isinstance(text_of_widget("a", {"a": {**state, "_model_name": f"{kind}Model"}}), str)
+
+
+def test_R21_widgets_that_take_long_to_draw_are_drawn_in_part() -> None:
+    states: dict[str, dict[str, Any]] = {
+        str(number): {"_model_name": "HTMLModel", "value": "<b>x</b>" * 12_000} for number in range(500)
+    }
+    states["box"] = {"_model_name": "VBoxModel", "children": [f"IPY_MODEL_{number}" for number in range(500)]}
+    began = time.thread_time()
+    text = text_of_widget("box", states)
+    assert time.thread_time() - began < 3 * MOST_TIME
+    assert text.startswith("x")
+    assert not find_built_in_view.troubles
+
+
+async def test_R21_a_display_that_takes_long_to_draw_is_drawn_less_often() -> None:
+    def view(widget: KernelWidget) -> WidgetView:
+        time.sleep(0.1)
+        return WidgetView(lines=[str(widget.state.get("value"))])
+
+    widgets = WidgetDisplays(view)
+    run = make_jupyter_run(widgets=widgets)
+    run.on_iopub("comm_open", {"comm_id": "a", "target_name": "jupyter.widget", "data": {"state": {"value": 0}}})
+    run.on_iopub("display_data", {"data": {WIDGET_VIEW: {"model_id": "a"}}, "metadata": {}})
+    for number in range(3):
+        run.on_iopub("comm_msg", {"comm_id": "a", "data": {"method": "update", "state": {"value": number}}})
+        widgets.redraw()
+    assert widgets.interval >= 0.4
+    run.on_reply({"status": "ok"})
+    run.on_iopub(*IDLE)
+    last = next(event for event in reversed(await events_of(run.output)) if isinstance(event, OutputUpdated))
+    assert isinstance(last.output, RichOutput)
+    assert last.output.data["text/plain"] == "2"

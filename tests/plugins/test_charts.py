@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.plugins.api import as_text, read_html
 from oi_tui.plugins.builtin import charts
 
 BUNDLES = json.loads((Path(__file__).parents[1] / "kernels" / "recorded" / "charts.json").read_text(encoding="utf-8"))[
@@ -74,3 +75,11 @@ def test_R22_an_animation_is_its_first_frame() -> None:
     )
     drawn = charts.chart_in_a_page(RichOutput(data={"text/html": page}))
     assert drawn == RichOutput(data={"image/png": "iVBORw0"})
+
+
+def test_R22_an_animation_as_a_video_is_said_to_be_one_without_the_words_for_old_browsers() -> None:
+    source = (
+        '<video width="432" controls><source type="video/mp4" src="data:video/mp4;base64,AAAA">Your browser</video>'
+    )
+    assert as_text(read_html(source)) == "[video]"
+    assert as_text(read_html('<video src="moving.mp4">x</video>')) == "[video: moving.mp4]"

@@ -11,9 +11,9 @@ import pytest
 
 from oi_tui.app.engine.core.widget_views import KernelWidget, WidgetView
 from oi_tui.app.engine.hooks import calling
-from oi_tui.app.engine.hooks.calling import STRIKES, Hooks
+from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, STRIKES, Hooks
 from oi_tui.app.engine.hooks.specs import EngineHooks, hookimpl
-from oi_tui.app.engine.hooks.widget_views import SLOW_VIEW, PluginViews
+from oi_tui.app.engine.hooks.widget_views import PluginViews
 from oi_tui.app.engine.text.widget_text import draw_widgets
 from oi_tui.plugins.decisions_file import plugin_decisions
 from oi_tui.plugins.host import LoadedPlugins
@@ -94,7 +94,7 @@ def test_x10_one_that_is_slow_again_and_again_is_asked_no_more() -> None:
 
     def crawl(widget: KernelWidget) -> WidgetView:
         calls.append(1)
-        time.sleep(SLOW_VIEW * 1.2)
+        time.sleep(SLOW_IN_ENGINE * 1.2)
         return WidgetView(lines=["slow"])
 
     hooks = hooks_of({"DialModel": crawl}, {"DialModel": second})

@@ -119,6 +119,50 @@ async def test_R23_each_kind_of_widget_is_operated_by_keys(play: Play) -> None:
         assert not screen.is_attached
 
 
+PICKERS = (
+    WidgetControl(name="p", kind="number", label="Power", value=10, low=0.1, high=1000, step=0.5, log_base=10),
+    WidgetControl(name="m", kind="range", label="Months", value=(0, 1), options=("Jan", "Feb", "Mar")),
+    WidgetControl(name="d", kind="date", label="Day", value="2024-02-28"),
+    WidgetControl(name="t", kind="time", label="At", value="23:59:30"),
+    WidgetControl(name="w", kind="datetime", label="When", value="2026-12-31 23:59"),
+)
+
+
+async def test_R23_scales_ranges_of_options_dates_and_times_are_set_by_keys(play: Play) -> None:
+    async with play(size=(80, 24)) as stage:
+        await with_widgets(stage)
+        await stage.pilot.press("w")
+        await stage.screen(WidgetsScreen)
+        tell(stage, controls=PICKERS)
+        await stage.until(lambda: "Months" in stage.seen)
+        assert "Power                    ──────────●───────── 10" in stage.seen
+        number = 1
+
+        async def changes_to(verb: OperateWidget, *keys: str) -> None:
+            nonlocal number
+            await stage.pilot.press(*keys)
+            number += 1
+            assert (await stage.engine.heard(number))[-1] == verb
+            tell(stage, controls=PICKERS)
+            await stage.settle()
+
+        await changes_to(operated("p", 31.6228), "right", "enter")
+        await stage.pilot.press("down", "enter")
+        await stage.screen(ChooseScreen)
+        assert "Months: from" in stage.seen
+        await stage.pilot.press("3")
+        await stage.until(lambda: "Months: to" in stage.seen)
+        await changes_to(operated("m", (0, 2)), "1")
+        await changes_to(operated("d", "2024-02-29"), "down", "right", "enter")
+        await changes_to(operated("t", "23:58:30"), "down", "left", "enter")
+        await changes_to(operated("w", "2027-01-01 00:00"), "down", "right", "enter")
+        await stage.pilot.press("enter")
+        await stage.screen(LineAskScreen)
+        await stage.pilot.press("ctrl+u", *"soon", "enter")
+        await stage.until(lambda: "A date and a time, such as 2026-11-23 14:05." in stage.seen)
+        await changes_to(operated("w", ""), "ctrl+u", "enter")
+
+
 async def test_R23_a_key_that_is_held_is_one_change_and_what_runs_holds_the_next_one_up(play: Play) -> None:
     async with play(size=(80, 24)) as stage:
         await opened(stage)

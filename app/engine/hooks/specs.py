@@ -151,7 +151,7 @@ class EngineHooks:
 
         Asked when the first widget is shown; a string such as `oi_tui_map.views:map_view` is imported for the first
         widget of its model. The function is called for each widget whenever its display changes, up to eight times a
-        second: it should take less than a millisecond, and one that fails or takes more than 20 ms five times in a row
+        second: it should take less than a millisecond, and one that fails or takes more than 50 ms five times in a row
         is not called any more.
         """
 

@@ -14,12 +14,9 @@ import msgspec
 
 from oi_tui.app.engine.core.widget_controls import WidgetControl
 from oi_tui.app.engine.core.widget_views import MOST_REFERENCES, KernelWidget, WidgetState, WidgetView
-from oi_tui.app.engine.hooks.calling import STRIKES, Hooks, PluginFailed, PluginHung
+from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, STRIKES, Hooks, PluginFailed, PluginHung, Trouble
 
 HOOK = "register_widget_views"
-
-SLOW_VIEW = 0.02
-"""Seconds from which on a function is slow: a display may consist of hundreds of widgets, and change often."""
 
 MOST_OF_VIEW = 1_000
 """Lines of one widget that are used, characters of each, and options of its control."""
@@ -56,6 +53,11 @@ class PluginViews:
                 return made
         return None
 
+    @property
+    def troubles(self) -> list[Trouble]:
+        """What was wrong with the plugins."""
+        return self._hooks.troubles
+
     @cached_property
     def _hooks(self) -> Hooks:
         return self._find_hooks()
@@ -87,7 +89,7 @@ class PluginViews:
         except PluginFailed:
             viewer.strikes += 1
         else:
-            viewer.strikes = viewer.strikes + 1 if time.perf_counter() - began > SLOW_VIEW else 0
+            viewer.strikes = viewer.strikes + 1 if time.perf_counter() - began > SLOW_IN_ENGINE else 0
         if viewer.strikes == STRIKES:
             self._hooks.reject(
                 viewer.plugin, HOOK, f"{viewer.pattern} is drawn without it: it failed or was slow {STRIKES} times"

@@ -5,6 +5,7 @@ a bar that moves a thousand times a second makes no more events than any other d
 """
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -25,8 +26,9 @@ TARGET = "jupyter.widget"
 MOST_SHOWN = 200
 """Displays that are kept up to date: the newest of them."""
 
-REDRAW_INTERVAL = 1 / 8
-"""Seconds in which changes are gathered."""
+REDRAW_INTERVAL, PAUSES = 1 / 8, 4
+"""Seconds in which changes are gathered, at least so many times as long as the last drawing took: whoever sends widgets
+that take long to draw does not keep the engine busy with that."""
 
 
 class WidgetMessage(NamedTuple):
@@ -52,6 +54,8 @@ class WidgetDisplays:
         """Names of the shown ones that depend on a widget."""
         self._changed: set[str] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self.interval = REDRAW_INTERVAL
+        """Seconds in which changes are gathered now."""
 
     def take(self, kind: str, content: Mapping[str, Any]) -> None:
         """What a kernel tells of a widget: `comm_open`, `comm_msg` or `comm_close`."""
@@ -107,7 +111,7 @@ class WidgetDisplays:
         if found := self._depends.get(name):
             self._changed |= found
             if self._timer is None:
-                self._timer = asyncio.get_running_loop().call_later(REDRAW_INTERVAL, self.redraw)
+                self._timer = asyncio.get_running_loop().call_later(self.interval, self.redraw)
 
     def draw(self, output: RichOutput, stream: OutputStream) -> RichOutput:
         """The display of a widget with its text; any other display as it is."""
@@ -132,7 +136,7 @@ class WidgetDisplays:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        changed, self._changed = self._changed, set()
+        changed, self._changed, began = self._changed, set(), time.perf_counter()
         for name in changed & self._shown.keys():
             stream, before = self._shown[name]
             data = before.data | {"text/plain": self._text_of(name)}
@@ -140,6 +144,7 @@ class WidgetDisplays:
                 drawn = msgspec.structs.replace(before, data=data)
                 self._shown[name] = (stream, drawn)
                 stream.update(drawn)
+        self.interval = max(REDRAW_INTERVAL, PAUSES * (time.perf_counter() - began))
 
     def _text_of(self, name: str) -> str:
         drawn = draw_widgets((name,), self._states, self._find_view)

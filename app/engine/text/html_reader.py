@@ -56,7 +56,14 @@ _EMPTY = frozenset(
 )
 _KEPT = frozenset((*_MARKS, *_HEADINGS, *_UNSEEN, "a", "ul", "ol", "blockquote", "pre", "table", "caption", "menu"))
 """Elements whose end matters."""
-_FRAMES = {"img": "picture", "iframe": "page", "audio": "sound", "video": "film", "embed": "object", "object": "object"}
+_FRAMES = {
+    "img": "picture",
+    "iframe": "page",
+    "audio": "audio",
+    "video": "video",
+    "embed": "object",
+    "object": "object",
+}
 
 
 class _Open(NamedTuple):

@@ -1,5 +1,6 @@
 """Widgets as text: drawn by whoever knows them, in bounds, and plainly where nobody does."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -15,8 +16,8 @@ from oi_tui.app.engine.text.operable_widgets import LONGEST_VALUE, value_words
 DEEPEST, MOST_DRAWN, MOST_LINES, LONGEST_LINE = 8, 500, 60, 1_000
 """Boxes in boxes, widgets and lines of one display, and characters of a line."""
 
-MOST_CONTROLS = 100
-"""In one answer."""
+MOST_CONTROLS, MOST_TIME = 100, 0.3
+"""In one answer; and seconds of processor time for it: what is not drawn by then is left out."""
 
 States = Mapping[str, WidgetState]
 """By the names of the widgets."""
@@ -60,11 +61,12 @@ class _NotedStates(Mapping[str, WidgetState]):
 
 
 class _Drawing:
-    """Draws so many widgets, and no more: boxes may hold each other."""
+    """Draws so many widgets for so long, and no more: boxes may hold each other, and texts may take long to read."""
 
     def __init__(self, find_view: FindView) -> None:
         self._find_view = find_view
         self._room = MOST_DRAWN
+        self._until = time.thread_time() + MOST_TIME
         self.controls: dict[str, WidgetControl] = {}
 
     def lines(self, widget: KernelWidget, depth: int) -> list[str]:
@@ -72,6 +74,9 @@ class _Drawing:
         self._room -= 1
         if not widget.state or _is_hidden(widget):
             return []
+        if time.thread_time() > self._until:
+            self._room = 0
+            return ["…"]
         view = self._find_view(widget) or plain_view(widget)
         if view.control is not None and len(self.controls) < MOST_CONTROLS:
             self.controls.setdefault(widget.name, msgspec.structs.replace(view.control, name=widget.name))
