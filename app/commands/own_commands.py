@@ -175,6 +175,8 @@ def shell_prompt(text: str, folder: Path, trusted: str | None) -> Submit:
         return Submit(text=text, files=find_mentions(text, folder).files)
     row = commands.by_name(asked.name)
     hint = "“oi-tui commands” lists yours. To ask a model about it, put words before the /."
+    if row is None and ":" in asked.name:  # a prompt of an MCP server, which the engine knows
+        return Submit(text=text)
     if row is None:
         similar = " or ".join(f"/{name}" for name in commands.similar(asked.name))
         raise SettingsError(f"No command /{asked.name}.{f' Did you mean {similar}?' if similar else ''}", hint=hint)

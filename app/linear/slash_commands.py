@@ -98,6 +98,9 @@ class SlashCommands:
         if row is not None and row.slash in self._own:
             self._own[row.slash].run(typed.argument)
             return
+        if row is None and ":" in typed.name:  # a prompt of an MCP server, which the engine knows
+            self._submit(Submit(text=f"/{typed.name} {typed.argument}".rstrip()))
+            return
         if row is None:
             raise WrongArgument(f"There is no command /{one_line(typed.name)}. /help lists all.")
         if row.verb is None:

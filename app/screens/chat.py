@@ -38,7 +38,7 @@ from oi_tui.app.engine.core.protocol import (
     ViewReply,
 )
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.tool_replies import ChangesFound, FunctionDrafted, ServersFound, SkillsFound, ToolsFound
+from oi_tui.app.engine.core.tool_replies import AboutTools, ChangesFound
 from oi_tui.app.engine.core.verbs import SetApproval
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.frontend.client import Connect
@@ -292,7 +292,7 @@ class ChatScreen(Screen[None]):
                 self.parts.pane.show_found(reply)
             case KernelsFound():
                 self.parts.kernels.show(reply)
-            case ServersFound() | FormatsFound() | ExtractionFound() | ToolsFound() | SkillsFound() | FunctionDrafted():
+            case _ if isinstance(reply, AboutTools | FormatsFound | ExtractionFound):
                 self.parts.take(reply)
             case InstructionsFound():
                 from oi_tui.app.screens.instructions_screen import show_instructions  # seldom seen

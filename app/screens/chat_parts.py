@@ -8,7 +8,15 @@ from textual.widget import Widget
 from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.library_replies import FormatsFound
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.tool_replies import FunctionDrafted, ServersFound, SkillsFound, ToolsFound
+from oi_tui.app.engine.core.tool_replies import (
+    AboutTools,
+    FunctionDrafted,
+    OfferCompleted,
+    OffersFound,
+    ServersFound,
+    SkillsFound,
+    ToolsFound,
+)
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.engine_choices import EngineChoices
 from oi_tui.app.screens.extract_desk import ExtractDesk
@@ -79,7 +87,11 @@ class Parts:
         """All of them; `desk` reads what the person writes."""
         prompt, names = desk.area, KernelNames(bridge, desk)
         choices = EngineChoices(bridge)
-        prompt.completion.use(PromptCompletion(lambda: desk.folder, names, choices.values, lambda: desk.commander))
+        servers = ServerScreens(bridge, desk)
+        completion = PromptCompletion(
+            lambda: desk.folder, names, choices.values, lambda: desk.commander, servers.offers
+        )
+        prompt.completion.use(completion)
         prompt.paster = Pasting(desk)
         timeline = Timeline(palette=palette, graphics=graphics, clock=clock, id="timeline")
         pane = TimelinePane(timeline, bridge, editor=settings.screen.editor, clock=clock, id="pane")
@@ -101,7 +113,7 @@ class Parts:
             names,
             choices,
             plugins,
-            ServerScreens(bridge, desk),
+            servers,
             SkillScreens(bridge, desk, palette, settings.screen.editor),
             ExtractDesk(bridge, desk),
             KeyDesk(settings),
@@ -140,13 +152,11 @@ class Parts:
             case _:
                 raise ValueError(f"nothing is called {name}")
 
-    def take(
-        self, found: ServersFound | FormatsFound | ExtractionFound | ToolsFound | SkillsFound | FunctionDrafted
-    ) -> None:
+    def take(self, found: AboutTools | FormatsFound | ExtractionFound) -> None:
         """What the engine says of servers, tools, kept functions and extractions; in what sessions can be written, for
         the list and what completes `/export`."""
         match found:
-            case ServersFound():
+            case ServersFound() | OffersFound() | OfferCompleted():
                 self.servers.take(found)
             case ExtractionFound():
                 self.extractions.take(found)

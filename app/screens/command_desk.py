@@ -1,5 +1,6 @@
 """What a slash command does on one screen. Loaded with the first `/`: no session begins with a command."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -10,7 +11,7 @@ from oi_tui.app.commands.command_set import CommandSet, verb_of
 from oi_tui.app.commands.macros import macro_rows, why_not_a_step
 from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.own_commands import OwnCommands
-from oi_tui.app.commands.registry import Situation
+from oi_tui.app.commands.registry import Command, Situation
 from oi_tui.app.commands.typed import SlashLine, interpret
 from oi_tui.app.engine.core.tool_verbs import FindSkills, FindTools
 from oi_tui.app.engine.core.verbs import (
@@ -35,6 +36,7 @@ class SendsPrompts(Protocol):
     """Where the person writes."""
 
     workplace: Workplace | None
+    server_rows: Callable[[], Iterable[Command]]
 
     @property
     def area(self) -> PromptArea:
@@ -73,7 +75,7 @@ class CommandDesk:
     def __init__(self, screen: Screen[None], bridge: Bridge, desk: SendsPrompts) -> None:
         self._screen, self._bridge, self._desk = screen, bridge, desk
         own = OwnCommands(lambda: desk.folder, self._trusted_commands, self._selection)
-        self.commands = CommandSet(own.rows, macro_rows)
+        self.commands = CommandSet(own.rows, macro_rows, lambda: desk.server_rows())
         """Also what others added."""
         self.macros = MacroPlayer(screen, bridge, desk.tell, self._play)
 

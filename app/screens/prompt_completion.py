@@ -17,9 +17,10 @@ from oi_tui.widgets.text_box import TextBox
 if TYPE_CHECKING:  # loaded with the first `@`, and with the first `/`
     from oi_tui.app.commands.file_index import FileIndex
     from oi_tui.app.screens.command_desk import CommandDesk
+    from oi_tui.app.screens.server_offers import PromptOfferings
 
-_COMMAND = re.compile(r"/[a-z0-9-]*")
-_ARGUMENT = re.compile(r"/([a-z0-9-]+) +(.*)")
+_COMMAND = re.compile(r"/[A-Za-z0-9_.:-]*")
+_ARGUMENT = re.compile(r"/([A-Za-z0-9_.:-]+) +(.*)")
 _FILE = re.compile(r'(?:^|\s)(@(?:"[^"\n]*|[^\s"]*))\Z')
 _CODE = ("!", "%")
 _SIGNS = ("%python ", "%python\n")
@@ -34,9 +35,11 @@ class PromptCompletion:
         names: KernelNames,
         values: Callable[[str], Mapping[str, str]],
         commander: Callable[[], "CommandDesk"],
+        servers: "PromptOfferings",
     ) -> None:
         """`values` are names known now that can follow the command with this id, where others may as well."""
         self._commander = commander
+        self._servers = servers
         self._folder = folder
         self._names = names
         self._values = values
@@ -81,6 +84,10 @@ class PromptCompletion:
         query = match[1].removeprefix("@").removeprefix('"')
         if query.startswith("remote:"):
             return None
+        if not query:
+            self._servers.look()
+        if (offer := self._servers.mention_offer((row, match.start(1)), query)) is not None:
+            return offer
         if is_outside(query):
             return self._outside_offer(box, (row, match.start(1)), query)
         from oi_tui.app.commands.file_index import FileIndex  # it needs more than the first frame
@@ -91,6 +98,7 @@ class PromptCompletion:
             index = self._index = FileIndex(folder)
         index.refresh(lambda: self._look_again(box, index))
         choices = tuple(choice for path in index.search(query) if (choice := _file_choice(path)) is not None)
+        choices = (*self._servers.names(query), *choices)
         if not index.is_ready:
             note = "looking for files"
         elif not choices:
@@ -123,6 +131,8 @@ class PromptCompletion:
         words, typed = argument.choices(), match[2][start:].lower()
         is_free = not words
         words = words or self._values(row.id)
+        if not words and row.origin and argument is not None:
+            words = self._servers.argument_values(row.slash, argument.label, match[2][:start], match[2][start:])
         if not words and row.origin:
             return None
         fitting = [word for word in words if word.lower().startswith(typed)]
@@ -139,6 +149,8 @@ class PromptCompletion:
     def _name_offer(self, before: str, keymap: Mapping[str, str]) -> CompletionOffer | None:
         if not _COMMAND.fullmatch(before):
             return None
+        if before == "/":
+            self._servers.look()
         name, now = before.removeprefix("/"), self._commander().situation
         rows = [row for row in self._commander().commands.rows() if row.slash]
         begun = [row for row in rows if row.slash.startswith(name)]

@@ -3,14 +3,14 @@
 No text is lost: a text that cannot be used stays in the prompt, with the reason above it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from textual.screen import Screen
 
-from oi_tui.app.commands.registry import APPROVAL_HELP
+from oi_tui.app.commands.registry import APPROVAL_HELP, Command
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import TOUR
@@ -69,6 +69,8 @@ class PromptDesk:
         """The one that was in use before."""
         self.settings: ChangesSettings | None = None
         """What shows the settings, a moment after everything else is there."""
+        self.server_rows: Callable[[], Iterable[Command]] = tuple
+        """Prompts of MCP servers, as commands."""
         self._commander: CommandDesk | None = None
         self.workplace: Workplace | None = None
         """The folder with what was decided about it, where there is a decision."""

@@ -1,8 +1,9 @@
-"""The MCP servers as the chat's screen knows them: their panel, opened by command."""
+"""The MCP servers as the chat's screen knows them: their panel, opened by command, and what they have for a prompt."""
 
-from oi_tui.app.engine.core.tool_replies import ServersFound
+from oi_tui.app.engine.core.tool_replies import OfferCompleted, OffersFound, ServersFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.prompt_desk import PromptDesk
+from oi_tui.app.screens.server_offers import PromptOfferings
 from oi_tui.app.screens.servers_screen import ServersScreen
 
 
@@ -13,13 +14,23 @@ class ServerScreens:
         self._bridge = bridge
         self._desk = desk
         self._screen: ServersScreen | None = None
+        self.offers = PromptOfferings(bridge, self._offer_again)
+        desk.server_rows = self.offers.rows
 
     def show_all(self) -> None:
         """All servers there are."""
         self._screen = ServersScreen(self._bridge.send)
         self._desk.area.app.push_screen(self._screen)
 
-    def take(self, found: ServersFound) -> None:
+    def take(self, found: ServersFound | OffersFound | OfferCompleted) -> None:
         """What the engine says of them."""
-        if self._screen is not None and self._screen.is_mounted:
+        if not isinstance(found, ServersFound):
+            self.offers.take(found)
+        elif self._screen is not None and self._screen.is_mounted:
             self._screen.take(found)
+
+    def _offer_again(self) -> None:
+        """There is more for the word that is typed."""
+        area = self._desk.area
+        if area.has_focus and (area.text.startswith("/") or "@" in area.text):
+            area.completion.follow()

@@ -243,7 +243,11 @@ def _print_notice(level: str, title: str, hint: str, details: str) -> None:
 
 def _print_server(server: McpServer, *, tools: bool) -> None:
     echo(safe_text(f"{server.name}: {server.state}. {server.trouble}".strip()))
-    counts = (len(server.offers), "tool"), (len(server.resources), "resource"), (len(server.prompts), "prompt")
+    counts = (
+        (len(server.offers), "tool"),
+        (len(server.texts.resources), "resource"),
+        (len(server.texts.prompts), "prompt"),
+    )
     if server.state in ("ready", "changed"):
         echo(", ".join(quantity(count, what) for count, what in counts))
     for offer in server.offers.values():

@@ -74,7 +74,7 @@ def test_C11_a_command_has_arguments_with_choices_defaults_and_a_template() -> N
     ],
 )
 def test_C11_arguments_are_typed_in_order_or_by_name(typed: str, found: dict[str, str]) -> None:
-    assert bind_arguments(parse_command(REVIEW), typed) == found
+    assert bind_arguments(parse_command(REVIEW).arguments, typed) == found
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_C11_arguments_are_typed_in_order_or_by_name(typed: str, found: dict[str
 )
 def test_C11_what_was_typed_wrong_is_explained(typed: str, why: str) -> None:
     with pytest.raises(WrongUse, match=why):
-        bind_arguments(parse_command(REVIEW), typed)
+        bind_arguments(parse_command(REVIEW).arguments, typed)
 
 
 @pytest.mark.parametrize(

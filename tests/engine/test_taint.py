@@ -54,7 +54,9 @@ def make(
     )
 
 
-async def asked(session: Session, prompt: str = "go", files: tuple[str, ...] = ()) -> list[tuple[str, str]]:
+async def asked(
+    session: Session, prompt: str = "go", files: tuple[str, ...] = (), origins: tuple[str, ...] = ()
+) -> list[tuple[str, str]]:
     """The questions of a turn, with their reasons; each is answered with “always”."""
     questions: list[tuple[str, str]] = []
 
@@ -63,7 +65,7 @@ async def asked(session: Session, prompt: str = "go", files: tuple[str, ...] = (
             questions.append((event.source, event.why))
             session.decide(Decide(request_id=event.request_id, verdict="always"))
 
-    events = await play(session, session.run(prompt, files), answer)
+    events = await play(session, session.run(prompt, files, origins=origins), answer)
     assert isinstance(events[-1], TurnEnded)
     assert events[-1].reason == "done"
     return questions
@@ -117,6 +119,12 @@ async def test_u19_a_file_that_was_given_and_what_the_person_ran_count() -> None
     session = make(FOREIGN)
     await play(session, session.run_code("python", PRIVATE))
     assert await asked(session, files=("/srv/others/notes.txt",)) == [(FOREIGN, WHY)]
+
+
+async def test_u19_N8_N12_words_of_a_server_in_a_prompt_count_also_in_a_resumed_session() -> None:
+    session = make(PRIVATE, FOREIGN)
+    assert await asked(session, origins=("MCP server notes",)) == [(FOREIGN, WHY)]
+    assert await asked(make(FOREIGN, transcript=session.transcript)) == [(FOREIGN, WHY)]
 
 
 async def test_u19_a_resumed_session_remembers_and_a_cleared_one_forgets() -> None:

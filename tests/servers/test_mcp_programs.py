@@ -69,9 +69,9 @@ async def test_N10_the_sqlite_server_writes_where_its_entry_lets_it(folder: Path
         await stage.call("x__create_table", query="CREATE TABLE people (name TEXT, age INTEGER)")
         await stage.call("x__write_query", query="INSERT INTO people VALUES ('Ada', 36)")
         assert "Ada" in await stage.call("x__read_query", query="SELECT * FROM people")
-        assert [one.uri for one in stage.only.resources] == ["memo://insights"]
-        assert "No business insights" in await stage.only.read("memo://insights")
-        assert "database" in await stage.only.prompt("mcp-demo", {"topic": "shops"})
+        assert [one.uri for one in stage.only.texts.resources] == ["memo://insights"]
+        assert "No business insights" in await stage.only.texts.read("memo://insights")
+        assert "database" in await stage.only.texts.prompt("mcp-demo", {"topic": "shops"})
     with sqlite3.connect(folder / "people.db") as there:
         assert there.execute("SELECT name FROM people").fetchall() == [("Ada",)]
     async with running(folder, program, "--db-path", "people.db") as stage:
@@ -95,7 +95,7 @@ async def test_N10_the_fetch_server_reaches_what_its_entry_names_only(folder: Pa
     try:
         async with running(folder, program, *options, network="full") as stage:
             assert "Opening hours" in await stage.call("x__fetch", url=url, raw=True)
-            assert [(one.name, one.required) for one in stage.only.prompts] == [("fetch", ("url",))]
+            assert [(one.name, one.required) for one in stage.only.texts.prompts] == [("fetch", ("url",))]
         async with running(folder, program, *options) as stage:
             with pytest.raises(Exception, match=r"(?i)failed|fault|connect"):
                 await stage.call("x__fetch", url=url)
@@ -111,8 +111,8 @@ async def test_N10_the_reference_server_with_everything(folder: Path) -> None:
         await stage.call("x__get-tiny-image", said, nothing="")
         assert [list(one.data) for one in said.shown] == [["image/png"]]
         assert str(folder) in await stage.call("x__get-roots-list", nothing="")
-        assert await stage.only.read(stage.only.resources[0].uri)
-        assert "Rome" in await stage.only.prompt("args-prompt", {"city": "Rome"})
+        assert await stage.only.texts.read(stage.only.texts.resources[0].uri)
+        assert "Rome" in await stage.only.texts.prompt("args-prompt", {"city": "Rome"})
 
 
 async def test_N10_the_filesystem_server_sees_the_folder(folder: Path) -> None:
@@ -143,8 +143,8 @@ async def test_N10_the_example_of_the_sdk_behind_an_address(folder: Path) -> Non
             said = Said("Ada", "ada@example.org", "skip")
             assert "ada@example.org" in await stage.call("x__collect-user-info", said, infoType="contact")
             assert said.questions[0][0].startswith("The MCP server x asks:")
-            assert "Hello, world!" in await stage.only.read("https://example.com/greetings/default")
-            assert "Ada" in await stage.only.prompt("greeting-template", {"name": "Ada"})
+            assert "Hello, world!" in await stage.only.texts.read("https://example.com/greetings/default")
+            assert "Ada" in await stage.only.texts.prompt("greeting-template", {"name": "Ada"})
             assert not stage.warnings
     finally:
         program.terminate()

@@ -37,6 +37,10 @@ class User(DrawnContent):
         self._lines = clean_text(block.text).split("\n")
         self._command = spaced_line(block.command)
         self._files = [spaced_line(attached_file(written).chip) for written in block.files]
+        if self._command and block.origins:
+            self._command += f" · written by {spaced_line(', '.join(block.origins))}"
+        else:
+            self._files += map(spaced_line, block.origins)
         longest = max(map(len, self._lines))
         self.has_more = len(self._lines) > SHORT_LINES or longest > LINE_CHARACTERS
 

@@ -173,10 +173,10 @@ class Decisions:
         read = ruling.reading if whole and not self._runners.runs_elsewhere(block) else None
         await self.files.end_run(made_paths(read, block.source, self.policy.base) if read is not None else ())
 
-    def note_files(self, files: Sequence[str]) -> None:
-        """The person gave the model these files."""
+    def note_prompt(self, files: Sequence[str], origins: Sequence[str]) -> None:
+        """The person gave the model these files, and words of these strangers."""
         names = [attached_file(written).name for written in files]  # none: pasted, and anybody may have made it
-        if any(not name or is_foreign(name, self.policy.base) for name in names):
+        if origins or any(not name or is_foreign(name, self.policy.base) for name in names):
             self._taint = self._taint.and_of(Taint(foreign=True))
 
     def denial_reason(self, ruling: PolicyDecision) -> str:
@@ -323,7 +323,7 @@ class Decisions:
             for block in past:
                 match block:
                     case UserBlock():
-                        self.note_files(block.files)
+                        self.note_prompt(block.files, block.origins)
                     case Action() if block.duration is not None:
                         found = decide(self._runners.request(block), self.policy)
                         self._taint = self._taint.and_of(found.taint)

@@ -135,10 +135,19 @@ class Session:
 
     # -- the turn ----------------------------------------------------------------------------------
 
-    async def run(self, text: str, files: tuple[str, ...] = (), context: str = "", command: str = "") -> None:
+    async def run(
+        self,
+        text: str,
+        files: tuple[str, ...] = (),
+        context: str = "",
+        command: str = "",
+        origins: tuple[str, ...] = (),
+    ) -> None:
         """One turn, from the prompt to rest."""
         self._begin()
-        prompt = TurnStarted(block_id=new_id(), text=text, files=files, context=context, command=command)
+        prompt = TurnStarted(
+            block_id=new_id(), text=text, files=files, context=context, command=command, origins=origins
+        )
         if self.steering.emit_prompt(prompt):
             await self._turn()
         else:

@@ -62,7 +62,7 @@ class Steering:
 
     def emit_prompt(self, prompt: TurnStarted) -> bool:
         """One prompt, and whether the model reads it; from now on, its files may have been read."""
-        self._decisions.note_files(prompt.files)
+        self._decisions.note_prompt(prompt.files, prompt.origins)
         self._emit(prompt)
         if why := self._objection("\n\n".join(filter(None, (prompt.text, prompt.context)))):
             self._emit(ContextMarked(block_id=prompt.block_id, mark="left out"))

@@ -42,6 +42,8 @@ class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
     """What the model reads besides the text: the beginnings of the files."""
     command: str = ""
     """The command that made the text, as it was typed."""
+    origins: tuple[str, ...] = ()
+    """Who else wrote of the text or the context: "MCP server notes"."""
     withheld: tuple[str, ...] = ()
     """Names of the secrets in it that the model is not told, one for each place."""
     mark: ContextMark = ""

@@ -97,6 +97,8 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag=True):
     """What the model reads besides the text: the beginnings of the files."""
     command: str = ""
     """The person's own command that made the text, as it was typed: `/review app.py`."""
+    origins: tuple[str, ...] = ()
+    """Who else wrote of the text or the context: "MCP server notes"."""
 
 
 class StepStarted(Event, frozen=True, kw_only=True, tag=True):

@@ -64,6 +64,50 @@ class ServersFound(SessionReply, frozen=True, kw_only=True, tag=True):
     """What could not be done, as a sentence."""
 
 
+class PromptRecord(Value, frozen=True, kw_only=True):
+    """A prompt that a server has ready; safe to show."""
+
+    name: str
+    slash: str
+    """What is typed for it behind the slash: "notes:explain"."""
+    description: str = ""
+    arguments: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+
+
+class ResourceRecord(Value, frozen=True, kw_only=True):
+    """Something that a server lets one read; safe to show."""
+
+    uri: str
+    """Its address; with variables, `note://{day}`, a template of addresses."""
+    name: str = ""
+
+
+class ServerOffers(Value, frozen=True, kw_only=True):
+    """What a server that is ready has for a prompt."""
+
+    name: str
+    prompts: tuple[PromptRecord, ...] = ()
+    resources: tuple[ResourceRecord, ...] = ()
+    templates: tuple[ResourceRecord, ...] = ()
+
+
+class OffersFound(SessionReply, frozen=True, kw_only=True, tag=True):
+    """Answer to `FindOffers`, and news of it."""
+
+    servers: tuple[ServerOffers, ...] = ()
+
+
+class OfferCompleted(SessionReply, frozen=True, kw_only=True, tag=True):
+    """Answer to `CompleteOffer`, whose words it repeats."""
+
+    server: str
+    offer: str
+    argument: str
+    typed: str = ""
+    values: tuple[str, ...] = ()
+
+
 class ChangedFile(Value, frozen=True, kw_only=True):
     """A file that was changed, or would be."""
 
@@ -138,4 +182,4 @@ class FunctionDrafted(SessionReply, frozen=True, kw_only=True, tag=True):
     """How its test went, in a sentence."""
 
 
-AboutTools = ToolsFound | ServersFound | ChangesFound | SkillsFound | FunctionDrafted
+AboutTools = ToolsFound | ServersFound | OffersFound | OfferCompleted | ChangesFound | SkillsFound | FunctionDrafted

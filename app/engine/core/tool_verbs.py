@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import msgspec
+
 from oi_tui.app.engine.core.plan import PlanStep
 from oi_tui.app.engine.core.values import SessionVerb
 
@@ -38,6 +40,23 @@ class ChangeServer(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
     change: ServerChange
     digest: str = ""
     """Of what was shown when the person agreed."""
+
+
+class FindOffers(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
+    """What MCP servers have for a prompt, now and whenever that changes; answered with `OffersFound`."""
+
+
+class CompleteOffer(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
+    """What can stand in a prompt's argument or in a template's variable; answered with `OfferCompleted`."""
+
+    server: str
+    offer: str
+    """Name of the prompt, or the template's address."""
+    argument: str
+    typed: str = ""
+    """The beginning of it."""
+    given: dict[str, str] = msgspec.field(default_factory=dict)
+    """The arguments that stand already."""
 
 
 class FileVerb(ToolDeskVerb, frozen=True, kw_only=True):
@@ -155,11 +174,11 @@ class UseFunction(SkillJob, frozen=True, kw_only=True, tag=True):
     name: str
 
 
+AboutServers = FindServers | ChangeServer | FindOffers | CompleteOffer
 ToolVerb = (
     FindTools
     | SwitchTool
-    | FindServers
-    | ChangeServer
+    | AboutServers
     | ReadChanges
     | UndoChanges
     | ChangePlan

@@ -21,6 +21,14 @@ LONGEST_DESCRIPTION, LONGEST_NOTE, LONGEST_SCHEMA = 2_000, 400, 30_000
 DEEPEST, MOST_EXPANDED = 16, 5_000
 """Levels of a schema, and parts of it with every reference followed once."""
 
+MOST_ARGUMENTS, MOST_VALUES = 10, 100
+"""Of a prompt; and completions of one argument, as the protocol has it."""
+
+ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:[^\s\"'<>]{1,500}")
+"""Of a resource, as it stands in a prompt."""
+
+_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+
 _DROPPED = frozenset(
     {
         *("$schema", "$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$vocabulary"),
@@ -70,6 +78,11 @@ class PromptOffer(Value, frozen=True, kw_only=True):
     description: str = ""
     arguments: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+
+    @property
+    def slash(self) -> str:
+        """What is typed for it behind the server's name and a colon."""
+        return re.sub(r"[^A-Za-z0-9_.-]+", "-", self.name).strip("-")
 
 
 def safe_line(text: str, longest: int = LONGEST_NOTE) -> str:
@@ -190,6 +203,32 @@ def clean_offers(offers: Sequence[ToolOffer]) -> tuple[dict[str, ToolOffer], lis
         if hidden:
             left_out.append(f"{safe_line(offer.name, 60)}: hidden characters were taken out of what it says")
     return found, left_out
+
+
+def clean_resources(offers: Iterable[ResourceOffer]) -> tuple[ResourceOffer, ...]:
+    """Those whose address can be written in a prompt, as they may be shown."""
+    return tuple(
+        msgspec.structs.replace(offer, name=safe_line(offer.name, 100), description=safe_line(offer.description))
+        for offer in offers
+        if ADDRESS.fullmatch(offer.uri) and not hides_something(offer.uri)
+    )
+
+
+def clean_prompts(offers: Iterable[PromptOffer]) -> tuple[PromptOffer, ...]:
+    """Those that can be typed, as they may be shown; of two that are typed the same the first."""
+    found: dict[str, PromptOffer] = {}
+    for offer in offers:
+        names = (offer.name, *offer.arguments)
+        plain = all(name.isprintable() and not hides_something(name) and len(name) <= 100 for name in names)
+        typed = all(_ARGUMENT.fullmatch(name) for name in offer.arguments)
+        if plain and typed and offer.slash and len(set(offer.arguments)) == len(offer.arguments) <= MOST_ARGUMENTS:
+            found.setdefault(offer.slash, msgspec.structs.replace(offer, description=safe_line(offer.description)))
+    return tuple(found.values())
+
+
+def clean_values(values: Iterable[str]) -> tuple[str, ...]:
+    """Completions that can be written in a prompt."""
+    return tuple(one for one in dict.fromkeys(values) if one and one == safe_line(one, 200) and '"' not in one)
 
 
 def _texts(value: Any) -> Iterable[str]:

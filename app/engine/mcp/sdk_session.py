@@ -31,6 +31,9 @@ from oi_tui.app.engine.mcp.wire_guard import WireGuard
 LISTING = 15.0
 """Seconds for each page of a list."""
 
+COMPLETING = 3.0
+"""Seconds for completions: somebody is typing."""
+
 MOST_PAGES = 20
 
 
@@ -38,7 +41,8 @@ MOST_PAGES = 20
 class Ears:
     """Who is told what a server says by itself. None of them may raise."""
 
-    on_tools_changed: Callable[[], None]
+    on_change: Callable[[], None]
+    """It offers something else now."""
     ask_form: Callable[[Form], Awaitable[tuple[str, dict[str, Any]]]]
     """Gives what the person did (`accept`, `decline`, `cancel`), and the values."""
     ask_model: Callable[[str, str, int], Awaitable[tuple[str, str]]] | None
@@ -73,6 +77,16 @@ class SdkConnection:
         return tuple(
             ResourceOffer(uri=str(one.uri), name=one.name, description=one.description or "", mime=one.mime_type or "")
             for one in found
+        )
+
+    async def templates(self) -> tuple[ResourceOffer, ...]:
+        """Addresses with variables."""
+        if self._can.resources is None:
+            return ()
+        kinds = types.ListResourceTemplatesRequest, types.ListResourceTemplatesResult
+        found = await self._pages(*kinds, "resource_templates", MOST_RESOURCES)
+        return tuple(
+            ResourceOffer(uri=one.uri_template, name=one.name, description=one.description or "") for one in found
         )
 
     async def prompts(self) -> tuple[PromptOffer, ...]:
@@ -116,11 +130,29 @@ class SdkConnection:
         return ServerAnswer(parts=tuple(_contents(one) for one in result.contents))
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> str:
-        """The text of a prompt, filled in."""
+        """The text of a prompt, filled in; who says what, where that is not the user alone."""
         request = types.GetPromptRequest(params=types.GetPromptRequestParams(name=name, arguments=arguments or None))
         result = await self._ask(request, types.GetPromptResult, LISTING * 2)
-        texts = [_part(message.content).get("text", "") for message in result.messages]
-        return "\n\n".join(text for text in texts if text)
+        said = [(one.role, _part(one.content).get("text", "")) for one in result.messages]
+        alone = all(role == "user" for role, _ in said)
+        return "\n\n".join(text if alone else f"{role}: {text}" for role, text in said if text)
+
+    async def complete(
+        self, offer: str, argument: str, typed: str, given: dict[str, str], *, template: bool
+    ) -> tuple[str, ...]:
+        """What can stand in an argument of a prompt or a variable of a template, as the server tells."""
+        if self._can.completions is None:
+            return ()
+        kind = types.ResourceTemplateReference if template else types.PromptReference
+        about = {"uri": offer} if template else {"name": offer}
+        params = {
+            "ref": kind.model_validate({"type": "ref/resource" if template else "ref/prompt", **about}),
+            "argument": {"name": argument, "value": typed},
+            "context": {"arguments": given},
+        }
+        request = types.CompleteRequest(params=types.CompleteRequestParams.model_validate(params))
+        result = await self._ask(request, types.CompleteResult, COMPLETING)
+        return tuple(result.completion.values)
 
     async def _pages(self, request: Any, result: Any, field: str, most: int) -> list[Any]:
         """Page by page, within bounds: a list need not have an end."""
@@ -188,8 +220,12 @@ async def open_connection(
 def _handler(ears: Ears) -> Any:
     async def handle(message: Any) -> None:
         match message:
-            case types.ToolListChangedNotification():
-                ears.on_tools_changed()
+            case (
+                types.ToolListChangedNotification()
+                | types.ResourceListChangedNotification()
+                | types.PromptListChangedNotification()
+            ):
+                ears.on_change()
             case Exception():
                 ears.report("transport", f"its connection fails: {type(message).__name__}")
             case _:

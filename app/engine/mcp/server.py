@@ -22,15 +22,9 @@ from oi_tui.app.engine.mcp.downloads import fetch_program
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry, filled_in, secret_values
 from oi_tui.app.engine.mcp.failures import fault_line, first_error, why_no_start
 from oi_tui.app.engine.mcp.notices import LOOK, ServerNotices, TellNotice
-from oi_tui.app.engine.mcp.offers import (
-    PromptOffer,
-    ResourceOffer,
-    ToolOffer,
-    clean_offers,
-    safe_line,
-    safe_lines,
-)
+from oi_tui.app.engine.mcp.offers import ToolOffer, clean_offers, safe_line, safe_lines
 from oi_tui.app.engine.mcp.piped_server import PipedServer, server_profile
+from oi_tui.app.engine.mcp.server_texts import ServerTexts
 from oi_tui.app.engine.mcp.wire_guard import WireGuard
 from oi_tui.app.engine.sandbox.profile import Profile, RungChoice
 from oi_tui.app.engine.text.words import quantity
@@ -81,8 +75,6 @@ class McpServer:
         """Why it is not ready, as a sentence."""
         self.offers: dict[str, ToolOffer] = {}
         """What it offers now, agreed to or not, by the name it gives."""
-        self.resources: tuple[ResourceOffer, ...] = ()
-        self.prompts: tuple[PromptOffer, ...] = ()
         self.changes = ""
         """What changed since the person agreed, as a diff."""
         self._seat = seat
@@ -95,6 +87,8 @@ class McpServer:
         self._settled = asyncio.Event()
         self._why_ended = ""
         self._relist = asyncio.Event()
+        self.texts = ServerTexts(self._live_connection, self._notices.report)
+        """What it has for a prompt."""
         self._calls = Calls(named, self._live_connection, self._ended, self._notices.report)
 
     @property
@@ -254,10 +248,7 @@ class McpServer:
         if left_out:
             title = f"The MCP server {self.name} offers things that are left out or cleaned."
             self._notices.tell("left out", "warning", title, LOOK, "\n".join(left_out[:50]))
-        with suppress(ServerFault):
-            self.resources = await self._connection.resources()
-        with suppress(ServerFault):
-            self.prompts = await self._connection.prompts()
+        await self.texts.look_at(self._connection)
         now = self._all_told
         before = await asyncio.to_thread(self._seat.agreements.tools_agreed_to, self.named)
         if before is None:
@@ -316,7 +307,7 @@ class McpServer:
         from oi_tui.app.engine.mcp.sdk_session import Ears  # deferred, as above
 
         return Ears(
-            on_tools_changed=self._relist.set,
+            on_change=self._relist.set,
             ask_form=self._calls.ask_form,
             ask_model=self._ask_model,
             report=self._notices.report,
@@ -349,14 +340,6 @@ class McpServer:
         if self._connection is None or self.state != "ready":
             raise ServerFault(f"it does not run. {self.trouble}".strip())
         return self._connection
-
-    async def read(self, uri: str) -> str:
-        """The text of one of its resources; ServerFault if there is none."""
-        return (await self._live_connection().read(uri)).text
-
-    async def prompt(self, name: str, arguments: dict[str, str]) -> str:
-        """The text of one of its prompts; ServerFault if there is none."""
-        return safe_lines(await self._live_connection().prompt(name, arguments), 50_000)
 
 
 def _profile(entry: ServerEntry, seat: ServerSeat) -> Profile | None:

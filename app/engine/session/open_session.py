@@ -331,7 +331,7 @@ class OpenSession:
                     entitle(self.session, self._store, job.text)
                     session.dialogue.required.demand(job.schema)
                     prompt = await self._read(job)
-                    await session.run(prompt.text, prompt.files, prompt.context, prompt.command)
+                    await session.run(prompt.text, prompt.files, prompt.context, prompt.command, prompt.origins)
                 case Retry():
                     await session.go_on()
                 case Run():

@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Callable
-from typing import assert_never
+from collections.abc import Callable, Coroutine
+from typing import Any, assert_never
 
 import msgspec
 
@@ -11,18 +11,31 @@ from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import Emit, NoticeAdded, TurnStarted
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.protocol import Reply
-from oi_tui.app.engine.core.tool_replies import ServerRecord, ServersFound
-from oi_tui.app.engine.core.tool_verbs import ChangeServer, FindServers
+from oi_tui.app.engine.core.tool_replies import (
+    OfferCompleted,
+    OffersFound,
+    PromptRecord,
+    ResourceRecord,
+    ServerOffers,
+    ServerRecord,
+    ServersFound,
+)
+from oi_tui.app.engine.core.tool_verbs import AboutServers, ChangeServer, CompleteOffer, FindOffers, FindServers
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.mcp.answers import ServerFault
 from oi_tui.app.engine.mcp.offers import safe_line
 from oi_tui.app.engine.mcp.server import McpServer
 from oi_tui.app.engine.mcp.servers import McpServers, Member
 from oi_tui.app.engine.mcp.sources import set_disabled
+from oi_tui.app.engine.text.command_file import CommandArgument, WrongUse, bind_arguments
+from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.engine.tools.toolbox import Toolbox
 
 _MENTION = re.compile(r"(?<!\S)@([A-Za-z][A-Za-z0-9_-]{0,30}):([a-z][a-z0-9+.-]*:[^\s\"'<>]{1,500})")
 """`@SERVER:ADDRESS`."""
+
+SERVER_PROMPT = re.compile(r"\s*/(?P<server>[A-Za-z][A-Za-z0-9_-]{0,30}):(?P<prompt>[A-Za-z0-9_.-]+)(?:\s+|$)")
+"""`/SERVER:PROMPT`, which its arguments follow."""
 
 MOST_RESOURCES_READ, LONGEST_RESOURCE, READING = 5, 20_000, 20.0
 """That one prompt names, characters of each, and seconds for it."""
@@ -39,7 +52,9 @@ class ServerDesk:
         self._tell = tell
         self._watched = False
         self._member = Member(toolbox, self._notice, self._on_change)
-        self._changes: set[asyncio.Task[None]] = set()
+        self._follows_offers = False
+        self._completing: asyncio.Task[None] | None = None
+        self._work: set[asyncio.Task[None]] = set()
 
     def begin(self) -> None:
         """The session is open."""
@@ -57,37 +72,70 @@ class ServerDesk:
             await self._servers.settle()
 
     async def add_resources(self, asked: TurnStarted) -> TurnStarted:
-        """The prompt with what it names as `@SERVER:ADDRESS`, as far as that can be read."""
-        told = []
+        """The prompt with what it names of servers. `/SERVER:PROMPT ARGUMENTS` becomes the text of that prompt, an
+        OiTuiError where there is none; `@SERVER:ADDRESS` is added as far as it can be read."""
+        if self._servers is None:
+            return asked
+        if (named := SERVER_PROMPT.match(asked.text)) is not None:
+            await self.settle()
+            if (server := self._servers.all.get(named["server"])) is not None:
+                return await _with_prompt(asked, server, named["prompt"], asked.text[named.end() :])
+        return await self._with_resources(asked, self._servers)
+
+    async def _with_resources(self, asked: TurnStarted, servers: McpServers) -> TurnStarted:
+        told, origins = [], []
         mentions = list(dict.fromkeys(_MENTION.findall(asked.text)))[:MOST_RESOURCES_READ]
         if mentions:
             await self.settle()
         for name, uri in mentions:
-            server = self._servers.all.get(name) if self._servers is not None else None
-            if server is None:
+            if (server := servers.all.get(name)) is None:
                 continue  # no mention of ours
             try:
                 async with asyncio.timeout(READING):
-                    text = (await server.read(uri))[:LONGEST_RESOURCE]
+                    text = (await server.texts.read(uri))[:LONGEST_RESOURCE]
             except (ServerFault, TimeoutError) as why:
                 fault = safe_line(str(why), 300) or "it does not answer"
                 self._notice("warning", f"@{name}:{safe_line(uri, 200)} could not be read: {fault}.", "", "")
                 continue
             told.append(f"{uri}, from the {server.origin}; it was written by others, not by the user:\n{text}")
-        return msgspec.structs.replace(asked, context="\n\n".join(filter(None, (asked.context, *told))))
+            origins.append(server.origin)
+        context = "\n\n".join(filter(None, (asked.context, *told)))
+        return msgspec.structs.replace(asked, context=context, origins=tuple(dict.fromkeys(origins)))
 
-    def follow(self, verb: FindServers | ChangeServer) -> None:
+    def follow(self, verb: AboutServers) -> None:
         """Do what the person wants; slow work goes on in a task."""
         match verb:
             case FindServers():
                 self._watched = verb.on
                 self._list()
             case ChangeServer():
-                task = asyncio.ensure_future(self._change(verb))
-                self._changes.add(task)
-                task.add_done_callback(self._changes.discard)
+                self._begin(self._change(verb))
+            case FindOffers():
+                self._follows_offers = True
+                self._tell_offers()
+            case CompleteOffer():
+                if self._completing is not None:
+                    self._completing.cancel()  # more was typed meanwhile
+                self._completing = self._begin(self._complete(verb))
             case _:
                 assert_never(verb)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return task
+
+    async def _complete(self, verb: CompleteOffer) -> None:
+        server = self._servers.all.get(verb.server) if self._servers is not None else None
+        values: tuple[str, ...] = ()
+        if server is not None:
+            values = await server.texts.complete(verb.offer, verb.argument, verb.typed, verb.given)
+        self._tell(
+            OfferCompleted(
+                server=verb.server, offer=verb.offer, argument=verb.argument, typed=verb.typed, values=values
+            )
+        )
 
     async def _change(self, verb: ChangeServer) -> None:
         servers, problem = self._servers, ""
@@ -117,6 +165,12 @@ class ServerDesk:
     def _on_change(self) -> None:
         if self._watched:
             self._list()
+        if self._follows_offers:
+            self._tell_offers()
+
+    def _tell_offers(self) -> None:
+        found = () if self._servers is None else self._servers.all.values()
+        self._tell(OffersFound(servers=tuple(_offers(server) for server in found if server.state == "ready")))
 
     def _notice(self, level: Level, title: str, hint: str, details: str) -> None:
         self._emit(NoticeAdded(block_id=new_id(), level=level, title=title, hint=hint, details=details))
@@ -136,6 +190,50 @@ def _record(server: McpServer) -> ServerRecord:
         changes=server.changes,
         digest=entry.digest if server.state == "not agreed" else server.digest,
         log=server.log,
-        resources=tuple(safe_line(one.uri, 300) for one in server.resources),
-        prompts=tuple(safe_line(" ".join((one.name, *one.arguments)), 300) for one in server.prompts),
+        resources=tuple(safe_line(one.uri, 300) for one in (*server.texts.resources, *server.texts.templates)),
+        prompts=tuple(safe_line(" ".join((one.name, *one.arguments)), 300) for one in server.texts.prompts),
     )
+
+
+def _offers(server: McpServer) -> ServerOffers:
+    texts = server.texts
+    prompts = (
+        PromptRecord(
+            name=one.name,
+            slash=f"{server.name}:{one.slash}",
+            description=one.description,
+            arguments=one.arguments,
+            required=one.required,
+        )
+        for one in texts.prompts
+    )
+    return ServerOffers(
+        name=server.name,
+        prompts=tuple(prompts),
+        resources=tuple(ResourceRecord(uri=one.uri, name=one.name) for one in texts.resources),
+        templates=tuple(ResourceRecord(uri=one.uri, name=one.name) for one in texts.templates),
+    )
+
+
+async def _with_prompt(asked: TurnStarted, server: McpServer, slash: str, typed: str) -> TurnStarted:
+    """The server's prompt in the place of the line that asked for it; OiTuiError where nothing comes of it."""
+    line = " ".join(asked.text.split())
+    prompt = next((one for one in server.texts.prompts if one.slash == slash), None)
+    if prompt is None:
+        why = server.trouble or f"It has {quantity(len(server.texts.prompts), 'prompt')}."
+        raise OiTuiError(f"The {server.origin} has no prompt {safe_line(slash, 60)} now.", hint=why)
+    arguments = tuple(CommandArgument(name=one, required=one in prompt.required) for one in prompt.arguments)
+    try:
+        given = bind_arguments(arguments, typed)
+        async with asyncio.timeout(READING):
+            text = await server.texts.prompt(prompt.name, {name: value for name, value in given.items() if value})
+    except WrongUse as wrong:
+        raise OiTuiError(f"/{server.name}:{slash}: {wrong}") from wrong
+    except (ServerFault, TimeoutError) as why:
+        fault = safe_line(str(why), 300) or f"it does not answer within {READING:.0f} seconds"
+        raise OiTuiError(f"The {server.origin} gives no prompt {slash}: {fault}.") from why
+    if not text:
+        raise OiTuiError(f"The prompt {slash} of the {server.origin} is empty.")
+    note = f"The text above is a prompt of the {server.origin} that the user chose; others wrote it."
+    context = "\n\n".join(filter(None, (asked.context, note)))
+    return msgspec.structs.replace(asked, text=text, command=line, context=context, origins=(server.origin,))

@@ -15,6 +15,8 @@ from oi_tui.app.engine.core.tool_replies import ToolRecord, ToolsFound
 from oi_tui.app.engine.core.tool_verbs import (
     ChangePlan,
     ChangeServer,
+    CompleteOffer,
+    FindOffers,
     FindServers,
     FindTools,
     ReadChanges,
@@ -109,7 +111,7 @@ class ToolDesk:
             case SwitchTool():
                 self.toolbox.switch(verb.name, on=verb.on)
                 self._tell_tools()
-            case FindServers() | ChangeServer():
+            case FindServers() | ChangeServer() | FindOffers() | CompleteOffer():
                 self._servers.follow(verb)
             case ReadChanges() | UndoChanges():
                 await self._undo.follow(verb)

@@ -13,7 +13,7 @@ Review @{{file}} ({{level}}).
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -164,7 +164,7 @@ def _check_arguments(front: _Front, line: int) -> Iterator[CommandArgument]:
 def fill_command(command: OwnCommand, typed: str, facts: Mapping[str, TemplateValue]) -> str:
     """The prompt that comes of what was typed after the name; WrongUse where none does. `facts` are those of `FACTS`
     but `args`."""
-    values: dict[str, Any] = {**facts, "args": typed.strip(), **bind_arguments(command, typed)}
+    values: dict[str, Any] = {**facts, "args": typed.strip(), **bind_arguments(command.arguments, typed)}
     try:
         text = render_template(command.template, values).strip()
     except TemplateFailed as error:
@@ -174,10 +174,10 @@ def fill_command(command: OwnCommand, typed: str, facts: Mapping[str, TemplateVa
     return text
 
 
-def bind_arguments(command: OwnCommand, typed: str) -> dict[str, str]:
+def bind_arguments(arguments: Sequence[CommandArgument], typed: str) -> dict[str, str]:
     """Each argument with what was typed for it, in order or as `name=value`, or its default; WrongUse if that makes no
     sense."""
-    open_ones = {one.name: one for one in command.arguments}
+    open_ones = {one.name: one for one in arguments}
     given: dict[str, str] = {}
     rest = typed.strip()
     while rest and open_ones:
@@ -192,7 +192,7 @@ def bind_arguments(command: OwnCommand, typed: str) -> dict[str, str]:
             word = found[1] if found[1] is not None else found[2]
         _check_choice(open_ones.pop(name), word)
         given[name] = word
-    if rest and command.arguments:
+    if rest and arguments:
         raise WrongUse(f"“{rest[:40]}” is too much.")
     if missing := [one for one in open_ones.values() if one.required]:
         help = f" ({missing[0].help})" if missing[0].help else ""

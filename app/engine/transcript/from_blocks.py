@@ -102,7 +102,10 @@ class _Unfolding:
             case UserBlock():
                 yield from self._end_turn()
                 self._turn_open, self._number = True, 0
-                yield TurnStarted(block_id=block.id, text=block.text, files=block.files, command=block.command)
+                command, origins = block.command, block.origins
+                yield TurnStarted(
+                    block_id=block.id, text=block.text, files=block.files, command=command, origins=origins
+                )
             case ProseBlock():
                 yield from self._to_step(block.step)
                 yield ProseStarted(block_id=block.id)
