@@ -79,7 +79,7 @@ class PromptOfferings:
         for server in self._servers.values():
             for one in server.prompts:
                 if one.slash == slash:
-                    given = _given(one, before)
+                    given = _arguments_before(one, before)
                     values = self._completions(_Question(server.name, one.name, argument, typed.lstrip('"')), given)
                     last = argument == one.arguments[-1]
                     return {value if last or " " not in value else f'"{value}"': "" for value in values}
@@ -169,7 +169,7 @@ def _arguments(prompt: PromptRecord) -> tuple[CommandArgument, ...]:
     return tuple(CommandArgument(name=one, required=one in prompt.required) for one in prompt.arguments)
 
 
-def _given(prompt: PromptRecord, before: str) -> dict[str, str]:
+def _arguments_before(prompt: PromptRecord, before: str) -> dict[str, str]:
     """The arguments that stand in front of the one that is typed."""
     optional = (one._replace(required=False) for one in _arguments(prompt))
     try:

@@ -26,6 +26,7 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.library_verbs import FindFormats
 from oi_tui.app.engine.core.protocol import Batch, Reply
+from oi_tui.app.engine.core.tool_verbs import FindOffers
 from oi_tui.app.engine.core.values import GrantScope, SessionVerb
 from oi_tui.app.engine.core.verbs import AnyVerb, KeepDraft, Open
 from oi_tui.app.frontend.client import EngineClient, EngineLost
@@ -88,8 +89,9 @@ class ScriptedEngine:
 
     @property
     def asked(self) -> list[AnyVerb]:
-        """What the person did; a draft is kept whenever there is time, and formats are asked for once."""
-        return [verb for verb in self.verbs if not isinstance(verb, Open | KeepDraft | FindFormats)]
+        """What the person did; a draft is kept whenever there is time, formats are asked for once, and what servers
+        offer with each `/` and `@`."""
+        return [verb for verb in self.verbs if not isinstance(verb, Open | KeepDraft | FindFormats | FindOffers)]
 
 
 class HandClock:

@@ -62,7 +62,7 @@ def test_N13_odd_templates(template: str, typed: str, place: TemplatePlace | Non
 async def test_N12_a_prompt_of_a_server_is_listed_completed_and_sent_as_it_was_typed(play: Play) -> None:
     async with play((80, 24)) as stage:
         await stage.pilot.press("/")
-        await stage.until(lambda: FindOffers() in stage.engine.asked)
+        await stage.until(lambda: FindOffers() in stage.engine.verbs)
         stage.engine.reply(OffersFound(servers=(NOTES,)))
         await stage.pilot.press(*"notes")
         await stage.until(lambda: "/notes:explain-it topic [level]" in stage.seen)
@@ -89,7 +89,7 @@ async def test_N12_a_prompt_of_a_server_is_listed_completed_and_sent_as_it_was_t
 async def test_N12_what_is_missing_keeps_the_line_in_the_prompt(play: Play) -> None:
     async with play((80, 24)) as stage:
         await stage.pilot.press("/")
-        await stage.until(lambda: FindOffers() in stage.engine.asked)
+        await stage.until(lambda: FindOffers() in stage.engine.verbs)
         stage.engine.reply(OffersFound(servers=(NOTES,)))
         await stage.pilot.press(*"notes")
         await stage.until(lambda: "notes:explain-it" in stage.seen)
@@ -103,7 +103,7 @@ async def test_N12_what_is_missing_keeps_the_line_in_the_prompt(play: Play) -> N
 async def test_N13_addresses_are_listed_after_the_name_of_the_server(play: Play) -> None:
     async with play((80, 24)) as stage:
         await stage.pilot.press(*"see @")
-        await stage.until(lambda: FindOffers() in stage.engine.asked)
+        await stage.until(lambda: FindOffers() in stage.engine.verbs)
         stage.engine.reply(OffersFound(servers=(NOTES,)))
         await stage.until(lambda: "read from this MCP server" in stage.seen)
         await stage.pilot.press(*"not", "tab")
@@ -119,4 +119,3 @@ async def test_N13_addresses_are_listed_after_the_name_of_the_server(play: Play)
         await stage.until(lambda: "day://monday" in stage.seen)
         await stage.pilot.press("tab")
         await stage.until(lambda: stage.prompt.text == "see @notes:day://monday")
-

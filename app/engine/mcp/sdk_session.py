@@ -80,7 +80,7 @@ class SdkConnection:
         )
 
     async def templates(self) -> tuple[ResourceOffer, ...]:
-        """Addresses with variables."""
+        """Patterns of addresses to read, such as `note://{day}`."""
         if self._can.resources is None:
             return ()
         kinds = types.ListResourceTemplatesRequest, types.ListResourceTemplatesResult

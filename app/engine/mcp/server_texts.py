@@ -42,9 +42,9 @@ class ServerTexts:
 
     async def look_at(self, connection: "SdkConnection") -> None:
         """What there is now."""
-        self.resources = await self._listed("resource", connection.resources, clean_resources)
-        self.templates = await self._listed("template", connection.templates, clean_resources)
-        self.prompts = await self._listed("prompt", connection.prompts, clean_prompts)
+        self.resources = await self._ask_for("resource", connection.resources, clean_resources)
+        self.templates = await self._ask_for("template", connection.templates, clean_resources)
+        self.prompts = await self._ask_for("prompt", connection.prompts, clean_prompts)
 
     async def read(self, uri: str) -> str:
         """The text of a resource; ServerFault if there is none."""
@@ -76,7 +76,7 @@ class ServerTexts:
             self._report("odd completions", why)
         return kept
 
-    async def _listed(
+    async def _ask_for(
         self, what: str, ask: Callable[[], Awaitable[tuple[T, ...]]], clean: Callable[[Iterable[T]], tuple[T, ...]]
     ) -> tuple[T, ...]:
         """What can be written; nothing where the server does not tell, for it may have tools all the same."""
