@@ -110,9 +110,11 @@ def make_engine(
     redactor: Redactor | None = None,
     sessions: Path | None = None,
     try_sandbox: bool = False,
+    uses_servers: bool = True,
 ) -> Engine:
     """One engine for one front end; a tape, whose redactor it is, gets what happens and what models say. Its sessions
-    may be in another file. With `try_sandbox`, it finds out by itself whether there can be one, and says so if not."""
+    may be in another file. With `try_sandbox`, it finds out by itself whether there can be one, and says so if not; it
+    has servers of tools where it `uses_servers`."""
     settings = without_network(setup.settings)
     if settings.network.offline:
         go_offline()
@@ -125,9 +127,7 @@ def make_engine(
         own=[*(paths.data_dir() / name for name in OWN_RECORDS), paths.audit_dir()],
     )
     secrets, hooks = redactor or redactor_of(setup, environ), engine_hooks()
-    models = Models(
-        settings.model, environ=environ, keys=model_keys(environ, secrets.learn), own=registered_models(hooks)
-    )
+    models = _models(settings, environ, secrets, hooks)
     instructions = instruction_sources(setup, models.is_embedded)
     store = open_store() if sessions is None else Store(sessions)
     profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
@@ -162,7 +162,7 @@ def make_engine(
             hooks=hooks,
             instructions=instructions,
             make_tools=(file_tools(profile, checkpoints), web, *own_tools(setup, hooks)),
-            mcp=mcp_servers(setup, environ, secrets),
+            mcp=mcp_servers(setup, environ, secrets) if uses_servers else None,
             checkpoints=checkpoints,
             keep_changes=make_keeping(profile, checkpoints, undo) if undo.code else None,
             spill_dir=spill_dir,
@@ -177,6 +177,11 @@ def make_keeping(profile: Profile, checkpoints: Checkpoints, undo: UndoSection) 
     """What keeps the files of a session before code runs, within the limits of the settings."""
     limits = KeepLimits(undo.files, undo.file_mb * MEGABYTE, undo.folder_mb * MEGABYTE)
     return keep_changes(profile, checkpoints, limits, paths.own_dirs())
+
+
+def _models(settings: Settings, environ: Mapping[str, str], redactor: Redactor, hooks: Hooks) -> Models:
+    keys = model_keys(environ, redactor.learn)
+    return Models(settings.model, environ=environ, keys=keys, own=registered_models(hooks))
 
 
 def mcp_servers(setup: Configure, environ: Mapping[str, str], redactor: Redactor) -> McpServers:
@@ -203,8 +208,7 @@ async def open_metered_model(
     if settings.network.offline:
         go_offline()
     redactor, hooks = redactor_of(setup, environ), engine_hooks()
-    keys = model_keys(environ, redactor.learn)
-    models = Models(settings.model, environ=environ, keys=keys, own=registered_models(hooks))
+    models = _models(settings, environ, redactor, hooks)
     ledger = Ledger(ledger_file())
     limits = SpendingLimits(settings.budget, ledger, profile=setup.profile)
 

@@ -18,10 +18,9 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.core.settings import HEADLESS_LIMIT
 from oi_tui.app.engine.files.paths import inputs_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.flags import Flags, words
+from oi_tui.app.flags import Flags, with_time_limit, words
 from oi_tui.app.opening import open_app, tell_errors, tell_left_alive
 from oi_tui.app.options import common
 from oi_tui.app.subcommands import SUBCOMMANDS, subcommand
@@ -265,13 +264,6 @@ def _read_piped() -> bytes | None:
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)):
         return None
     return sys.stdin.buffer.read() or None
-
-
-def with_time_limit(setup: Configure) -> Configure:
-    """The same; where nothing was said of it, a cell has a time limit."""
-    replace, kernel = msgspec.structs.replace, setup.settings.kernel
-    limit = HEADLESS_LIMIT if kernel.time_limit is None else kernel.time_limit
-    return replace(setup, settings=replace(setup.settings, kernel=replace(kernel, time_limit=limit)))
 
 
 def with_answer_tries(setup: Configure, tries: int | None) -> Configure:

@@ -11,7 +11,7 @@ import msgspec
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.core.settings import without_network
+from oi_tui.app.engine.core.settings import HEADLESS_LIMIT, without_network
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.settings_file import LoadedSettings, load_layers, take_over_settings
 from oi_tui.app.engine.trust.folder_decisions import known_folders
@@ -108,6 +108,13 @@ class Flags(NamedTuple):
             raise SettingsError(f"{what} is not UTF-8.", hint=hint) from None  # the key must not be in a traceback
         said = loaded.origins.keys()
         return Workplace(setup, said=said, folders=known_folders(), remarks=[renamed] if renamed else [])
+
+
+def with_time_limit(setup: Configure) -> Configure:
+    """The same; where nothing was said of it, a cell has a time limit."""
+    replace, kernel = msgspec.structs.replace, setup.settings.kernel
+    limit = HEADLESS_LIMIT if kernel.time_limit is None else kernel.time_limit
+    return replace(setup, settings=replace(setup.settings, kernel=replace(kernel, time_limit=limit)))
 
 
 _VALUED = {

@@ -48,7 +48,7 @@ from oi_tui.app.engine.transcript.coalesce import is_delta
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
-from oi_tui.app.frontend.session_status import ActivityWatch, KernelBoard, current_status
+from oi_tui.app.frontend.session_status import ActivityWatch, KernelBoard, current_status, lacks_model
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.status import STARTING, Status
 
@@ -378,7 +378,7 @@ class Bridge:
         if self.transcript.model and self._first_prompt is not None:
             prompt, self._first_prompt = self._first_prompt, None
             self.send(prompt)
-        elif not (self.transcript.model or self._asked_for_model):
+        elif lacks_model(self.transcript) and not self._asked_for_model:
             self._asked_for_model = True
             self.send(FindModels())
 

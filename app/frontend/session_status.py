@@ -3,6 +3,7 @@
 import re
 import time
 
+from oi_tui.app.engine.core.blocks import Action
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     CallStarted,
@@ -62,6 +63,8 @@ def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:
             return f"{event.why}, retry"
         case DecisionMade(verdict="run") | ExecutionStarted():
             return RUNNING
+        case DecisionMade(verdict="skip" | "stop") if not turn_open:
+            return ""
         case KernelChanged(state="starting" | "restarting") if before:
             return f"starting {event.language}"
         case SummaryStarted():
@@ -202,6 +205,12 @@ def current_status(
         max_cost=transcript.max_cost,
         max_tokens=transcript.max_tokens,
     )
+
+
+def lacks_model(transcript: Transcript) -> bool:
+    """Whether a model has to be chosen before anything can happen: not where another assistant is at work."""
+    acts = (block for block in transcript.blocks if isinstance(block, Action))
+    return not (transcript.model or any(block.author == "assistant" and not block.step for block in acts))
 
 
 def next_approval(status: Status) -> ApprovalMode:

@@ -285,7 +285,7 @@ class LinearSession:
             desk.say("Type a prompt and press Enter. /help says what else.")
         elif not event.resumed:
             desk.say("A new session.")
-        if not event.model and not self._asked_for_model and not self._look_only:
+        if not event.model and not self._asked_for_model and desk.place is not None:  # else it runs without one
             self._asked_for_model = True
             self.send(FindModels())
         self._send_first()

@@ -1,7 +1,9 @@
 """`oi-tui mcp`: servers of tools, listed, added, tried and agreed to."""
 
 import asyncio
+import importlib.util
 import os
+import shutil
 import sys
 import webbrowser
 from pathlib import Path
@@ -12,16 +14,19 @@ import click
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.files.credentials import credential_store
 from oi_tui.app.engine.mcp.agreements import known_agreements
+from oi_tui.app.engine.mcp.client_configs import FORMS, PLACES, ConfigForm, client_config
 from oi_tui.app.engine.mcp.downloads import delete_download
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry, check_entry, check_name, write_entry
 from oi_tui.app.engine.mcp.offers import safe_line
 from oi_tui.app.engine.mcp.server import McpServer
-from oi_tui.app.engine.mcp.servers import McpServers, Member, find_login
+from oi_tui.app.engine.mcp.servers import MISSING, MISSING_HINT, McpServers, Member, find_login
 from oi_tui.app.engine.mcp.sources import named_servers, own_servers_file
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.engine.trust.folder_decisions import known_folders
+from oi_tui.app.flags import Flags, with_time_limit
+from oi_tui.app.options import common
 from oi_tui.app.terminal.echo import echo
 
 PATIENCE = 300.0
@@ -158,6 +163,47 @@ def log_out(name: str) -> None:
     if why := asyncio.run(credential_store().forget(f"mcp:{_find(name).entry.url}")):
         raise SettingsError(why)
     echo(safe_text(f"The login at {name} is forgotten here; the server may know it still."))
+
+
+@mcp.command("serve")
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=1, max=3600),
+    metavar="SECONDS",
+    help="How long a call waits for you to attach where it needs approval. Default: 40.",
+)
+@click.option(
+    "--print-config",
+    type=click.Choice(FORMS),
+    is_flag=False,
+    flag_value="claude",
+    help="Print what the other assistant's settings need, and end: claude (also most others), codex, vscode or zed.",
+)
+@common
+def serve(flags: Flags, wait: float | None, print_config: ConfigForm | None) -> None:
+    """Offer a session's kernels and file tools to another assistant, which starts this and speaks MCP with it.
+
+    What it runs is decided about by your rules and the approval mode, in the sandbox, on record. Where it needs
+    approval, `oi-tui attach` shows the question in another terminal; without an answer nothing runs.
+    """
+    if print_config is not None:
+        echo(client_config(print_config, shutil.which("oi-tui") or "oi-tui"))
+        echo(f"This goes into {PLACES[print_config]}.", err=True)
+        return
+    if sys.stdin.isatty():
+        hint = "oi-tui mcp serve --print-config prints what its settings need."
+        raise SettingsError("Another assistant starts this command, and speaks MCP with it.", hint=hint)
+    if importlib.util.find_spec("mcp") is None:
+        raise SettingsError(MISSING, hint=MISSING_HINT)
+    from oi_tui.app.engine.files.program_log import begin_logging, log_file
+    from oi_tui.app.mcp_service import serve_assistant, take_wire
+
+    wire = take_wire()
+    begin_logging(log_file(), verbose=flags.verbose)
+    place = flags.workplace()
+    for remark in place.remarks():
+        echo(f"▪ {safe_text(remark)}", err=True)
+    serve_assistant(wire, with_time_limit(place.setup), wait)
 
 
 async def _log_in(named: NamedServer, *, in_file: bool) -> bool:

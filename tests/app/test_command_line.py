@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 import pytest
 
-from oi_tui.app.cli import with_time_limit
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import HEADLESS_LIMIT, KernelSection, Settings
-from oi_tui.app.flags import Flags, plain_flags
+from oi_tui.app.flags import Flags, plain_flags, with_time_limit
 from oi_tui.app.frontend.client import ProcessClient
 from oi_tui.app.options import common
 from support.openai_server import OpenAIServer, Turn

@@ -162,6 +162,11 @@ class ActionRuns:
         """Answer an `InputRequested`, None with no answer; False if that id is not waiting for one (any more)."""
         return any([await execution.answer(request_id, text) for execution in self._executions])
 
+    def give_up_input(self) -> None:
+        """Nobody answers what is asked for."""
+        for execution in self._executions:
+            execution.give_up_input()
+
     def stop(self, *, force: bool) -> None:
         """Stop all that runs, what was called first."""
         self._stop(self._executions, force=force)

@@ -3,7 +3,6 @@
 Nothing here runs anything.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -14,16 +13,17 @@ from oi_tui.app.engine.agent.grants import GrantCase, Grants
 from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import TurnStopped
 from oi_tui.app.engine.agent.known_folders import KnownFolders
+from oi_tui.app.engine.agent.open_question import NoAnswer, OpenQuestion
 from oi_tui.app.engine.agent.own_files import OwnFiles
 from oi_tui.app.engine.agent.previews import Previews
-from oi_tui.app.engine.agent.refusing import Settled, deny, refuse_all, refuse_unasked
+from oi_tui.app.engine.agent.refusing import Settled, deny, refuse_all, refuse_unanswered, refuse_unasked
 from oi_tui.app.engine.agent.rule_places import resolve_rules
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.stricter_ruling import stricter_ruling
 from oi_tui.app.engine.agent.written_look import ELSEWHERE, NO_KEEPER, RunKeeper
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import KernelError
-from oi_tui.app.engine.core.events import DecisionRequested, Emit
+from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.core.outcomes import Decider
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide
@@ -57,7 +57,7 @@ class Decisions:
         self._runners = runners
         self._can_ask = can_ask
         self._grants = Grants()
-        self._waiting: tuple[DecisionRequested, asyncio.Future[Decide]] | None = None
+        self.question = OpenQuestion(runners.tools.questions)
         self._changed: set[tuple[Language, int]] = set()
         """Shells in which something ran that gives later words another meaning, by generation."""
         self._rereading: set[tuple[str, int]] = set()
@@ -102,25 +102,10 @@ class Decisions:
         self._grants.end_turn()
         self._agreed.clear()
 
-    def answer(self, verb: Decide) -> bool:
-        """The user's answer; False if that request is not waiting (any more), or "run" is about another source."""
-        if self._waiting is None:
-            return False
-        request, future = self._waiting
-        if verb.request_id != request.request_id or future.done():
-            return False
-        if verb.verdict == "run" and verb.source not in (None, request.source):
-            return False
-        if verb.install and not (verb.verdict == "run" and request.offer):
-            return False
-        future.set_result(verb)
-        return True
-
     def withdraw(self) -> None:
         """Refuse what is waiting, because the turn is being stopped."""
         self._previews.give_up()
-        if self._waiting is not None:
-            self.answer(Decide(request_id=self._waiting[0].request_id, verdict="stop"))
+        self.question.withdraw()
 
     def forget(self) -> None:
         """No grant holds any longer, and nothing that was read is remembered."""
@@ -245,22 +230,13 @@ class Decisions:
         while True:
             scopes = self._grants.scopes(self._case(block, ruling))
             offer = self._offer(block, ruling)
-            verb = await self._ask(request_event(block, why, labels, scopes, offer, asked_by, facts), emit)
+            verb = await self.question.ask(request_event(block, why, labels, scopes, offer, asked_by, facts), emit)
+            if isinstance(verb, NoAnswer):
+                return refuse_unanswered(block, verb)
             now = self._runners.next_generation(block)
             if verb.verdict in ("skip", "stop") or generation == now:
                 return self._apply_decision(block, verb, guard, generation, ruling)
             generation, why = now, "its kernel ended while you were asked, and the variables are gone"
-
-    async def _ask(self, request: DecisionRequested, emit: Emit) -> Decide:
-        """What the person says."""
-        async with self._runners.tools.questions:
-            future: asyncio.Future[Decide] = asyncio.get_running_loop().create_future()
-            self._waiting = (request, future)
-            try:
-                emit(request)
-                return await future
-            finally:
-                self._waiting = None
 
     async def rule(self, block: ActionBlock) -> PolicyDecision:
         """What the policy says of the block's source now, with a look at what would be lost if it ran."""

@@ -198,12 +198,7 @@ class Execution:
                     self._limit.pause()
                     self._emit(event)
                     return
-                if isinstance(self.runner, ToolRunner):
-                    self.runner.decline()
-                    return
-                self._give_up("nobody")
-                title = "The code asked for input, and there is nobody to answer: it was interrupted."
-                self._notice("warning", title)
+                self._go_without_input()
             case NoticeAdded(level="warning"):
                 self._emit(msgspec.structs.replace(event, hint=self._judge_silence()))
             case NoticeAdded() | ActiveLineChanged():
@@ -213,6 +208,20 @@ class Execution:
                 if self._answered:  # output from before the question may arrive after it, by another channel
                     self._close_input(cancelled=False)
                 self._emit(event)
+
+    def give_up_input(self) -> None:
+        """Nobody answers what it asks, if it asks for anything."""
+        if self._input is not None and not self._answered:
+            self._close_input(cancelled=True)
+            self._go_without_input()
+
+    def _go_without_input(self) -> None:
+        """A tool is told that there is no answer; code cannot go on."""
+        if isinstance(self.runner, ToolRunner):
+            self.runner.decline()
+            return
+        self._give_up("nobody")
+        self._notice("warning", "The code asked for input, and there is nobody to answer: it was interrupted.")
 
     def _judge_silence(self) -> str:
         """The kernel does not respond: what can be done, or what is done where nobody can be asked. On a server it may

@@ -4,6 +4,7 @@ Events go to `Session.emit`, which folds them into `Session.transcript` and noti
 called while a coroutine runs, from the same event loop. Nothing here knows of LiteLLM, Jupyter, files or sockets.
 """
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
@@ -22,6 +23,7 @@ from oi_tui.app.engine.agent.guard import RepeatGuard
 from oi_tui.app.engine.agent.halt import INTERRUPTED, Halt, TurnStopped
 from oi_tui.app.engine.agent.hook_calls import HookCalls
 from oi_tui.app.engine.agent.instructions import Instructions
+from oi_tui.app.engine.agent.proposal import Proposal
 from oi_tui.app.engine.agent.rerun import rebuild, run_here
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.agent.session_choices import SessionChoices
@@ -265,6 +267,16 @@ class Session:
                 return f"{what} did not succeed"
         return "the turn was stopped" if self._halt.is_asked() else ""
 
+    async def propose(self, proposal: Proposal) -> None:
+        """One action that another assistant proposes, between turns: decided about and run like the model's."""
+        self._begin()
+        for event in proposal.events():
+            self.emit(event)
+        self._proposed = (proposal.block_id,)
+        self._undecided = deque(self._proposed)
+        with contextlib.suppress(TurnStopped):  # there is no turn: what became of it is in its block
+            await self._act()
+
     async def run_code(self, language: Language, source: str, runner: Runner | None = None) -> ActionBlock:
         """The person's own code: no question, no turn; the model sees it with the next prompt. With a `runner` it runs
         there, apart from the kernel of its language."""
@@ -326,11 +338,16 @@ class Session:
 
     def decide(self, verb: Decide) -> bool:
         """Answer a `DecisionRequested`; False if that id is not waiting (any more)."""
-        return self.decisions.answer(verb)
+        return self.decisions.question.answer(verb)
 
     async def answer(self, request_id: str, text: str | None) -> bool:
         """Answer an `InputRequested`, None with no answer; False if that id is not waiting for one (any more)."""
         return await self._runs.answer(request_id, text)
+
+    def give_up_waiting(self, why: str) -> None:
+        """Nobody answers: what waits for a decision is refused, for this reason, and what asks for input gets none."""
+        self.decisions.question.give_up(why)
+        self._runs.give_up_input()
 
     def interrupt(self, *, turn: bool = False) -> None:
         """Interrupt the current run, else the answer that streams; with `turn`, whatever the turn does.

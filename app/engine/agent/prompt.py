@@ -177,13 +177,13 @@ class Teller:
             sealed=next((action.sealed for action in native if action.sealed is not None), None),
         )
         for action in native:
-            yield ChatMessage(role="tool", text=self._result(action), call_id=action.call_id or "")
+            yield ChatMessage(role="tool", text=self.result(action), call_id=action.call_id or "")
         fenced = [action for action in actions if action.call_id is None]
         shown = tuple(url for action in actions for url in pictures(action)) if self._images else ()
         if fenced:
             which = [_output_of(action, alone=len(fenced) == 1) for action in fenced]
             results = "\n\n".join(
-                self._result(code, f"{what} ({UNTRUSTED}):\n") for code, what in zip(fenced, which, strict=True)
+                self.result(code, f"{what} ({UNTRUSTED}):\n") for code, what in zip(fenced, which, strict=True)
             )
             failed = any(code.state == "error" or code.refusal.startswith(SYNTAX_ERROR) for code in fenced)
             yield ChatMessage(role="user", text=f"{results}\n\n{FAILED if failed else NEXT}", images=shown)
@@ -225,8 +225,9 @@ class Teller:
                     return clean(json.dumps(cleaned, ensure_ascii=False, indent=2))
         return clean(source)
 
-    def _result(self, code: ActionBlock, label: str = "") -> str:
-        """The role of a native call's result says by itself what it is; fenced code needs a label."""
+    def result(self, code: ActionBlock, label: str = "") -> str:
+        """What came of an action. The role of a native call's result says by itself what it is; fenced code needs a
+        label."""
         told = f"{label}{self._report(code)}"
         if code.is_edited and code.state != "refused":
             return f"The user edited it before it ran. This is what ran:\n{self._fence(code, code.source)}\n{told}"
@@ -249,7 +250,7 @@ class Teller:
 
     def _handle(self, block: Block) -> str:
         """What the model can say to read what was cut."""
-        return f'; {RECALL} {{"block": {self._numbers[block.id]}}} shows it'
+        return f'; {RECALL} {{"block": {self._numbers.get(block.id, self._number)}}} shows it'
 
     def _clean(self, block: Block) -> Callable[[str], str]:
         """What a text of this block becomes before it leaves."""

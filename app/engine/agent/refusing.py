@@ -5,6 +5,7 @@ from typing import NamedTuple
 from oi_tui.app.engine.agent.decision_events import decision_event
 from oi_tui.app.engine.agent.guard import CROWDED
 from oi_tui.app.engine.agent.halt import TurnStopped
+from oi_tui.app.engine.agent.open_question import NoAnswer
 from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.events import DecisionMade
 from oi_tui.app.engine.core.outcomes import NOBODY, StopReason
@@ -37,6 +38,11 @@ def deny(block: ActionBlock, ruling: PolicyDecision, mode: ApprovalMode) -> Sett
         return Settled(refusal, TurnStopped("refused", "No code is run in the mode “plan”."))
     reason = PLANNING if ruling.by == "the mode “plan”" else f"denied by {ruling.by}"
     return Settled(decision_event(block, "skip", "mode" if ruling.ground == "mode" else "rule", reason=reason))
+
+
+def refuse_unanswered(block: ActionBlock, answer: NoAnswer) -> Settled:
+    """Asked about in vain."""
+    return Settled(decision_event(block, "skip", "rule", reason=answer.why, request_id=answer.request_id))
 
 
 def refuse_unasked(block: ActionBlock, ruling: PolicyDecision, objection: str) -> Settled:

@@ -9,7 +9,7 @@ from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.events import Emit, NoticeAdded, SettingsChanged
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import ApprovalMode
-from oi_tui.app.engine.core.verbs import SetBudget
+from oi_tui.app.engine.core.verbs import AddRule, SetApproval, SetBudget, SetComplete
 
 INSISTS = "The model continues until it says that the task is done or impossible, or that it needs input."
 INSISTS_NOT = "An answer without code ends the turn."
@@ -51,6 +51,18 @@ class SessionChoices:
         """The server of this model refused more than so many."""
         self._allowed[name] = min(tokens, self._allowed.get(name, tokens))
         self._tell()
+
+    def follow(self, verb: SetApproval | SetComplete | AddRule) -> None:
+        """What the person chose; SettingsError for what is no rule."""
+        match verb:
+            case SetApproval():
+                self.set_approval(verb.mode)
+            case SetComplete():
+                self.set_complete(verb.on)
+            case AddRule():
+                self._decisions.add_rule(verb.verdict, verb.rule)
+                title = f"For as long as this session is open: {verb.verdict} {verb.rule}"
+                self._emit(NoticeAdded(block_id=new_id(), level="info", title=title))
 
     def set_approval(self, mode: ApprovalMode) -> None:
         """Who decides from the next decision on."""

@@ -21,6 +21,9 @@ Order within one session (brackets: may be absent, star: any number):
       )*
       TurnEnded )*
 
+What another assistant proposes (`oi-tui mcp serve`) stands between turns: code or a call, decided about and run as in
+a step, without `TurnStarted` and `StepStarted`.
+
 To rebuild the state of a kernel, runs that are on record are repeated between turns: for each block `RerunStarted`
 ( InputRequested InputAnswered )* `RerunFinished`; what comes out is compared with the record and does not replace it.
 

@@ -208,7 +208,7 @@ class Detached(SessionReply, frozen=True, kw_only=True, tag=True):
     """The engine keeps running without the front end that receives this."""
 
     idle_limit: float
-    """Seconds without work after which it ends."""
+    """Seconds without work after which it ends; 0: it lives as long as the assistant that it serves."""
     taken_over: bool = False
     """Whether another front end came, and this one did not ask to go."""
 

@@ -1,5 +1,6 @@
 """The official SDK, behind plain values: connections to servers, what they offer, and calls. Beside this only
-`sdk_streams.py` and `logins.py` know it. Importing it takes a second: that is done in a thread, when a server starts.
+`sdk_streams.py`, `logins.py` and, for the other direction, `sdk_server.py` know it. Importing it takes a second: that
+is done in a thread, when a server starts.
 """
 
 import json

@@ -102,6 +102,10 @@ class Engine:
         """The session that was opened last."""
         return self._sessions.find("")
 
+    def session_of(self, session_id: str) -> OpenSession | None:
+        """The open session of this id, None if it is not open (any more)."""
+        return self._sessions.find(session_id) if session_id else None
+
     @property
     def works(self) -> bool:
         """Whether a session is doing something other than waiting for a person."""

@@ -10,6 +10,9 @@ from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.protocol import PromptsQueued
 from oi_tui.app.engine.core.verbs import Job, Retry, Settle, Submit
 from oi_tui.app.engine.core.widget_controls import OperateWidget
+from oi_tui.app.engine.session.proposed_job import ProposedJob
+
+AnyJob = Job | ProposedJob
 
 
 class JobQueue:
@@ -17,7 +20,7 @@ class JobQueue:
 
     def __init__(self, tell: Callable[[PromptsQueued], None]) -> None:
         self._tell = tell
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[AnyJob] = deque()
         self._added = asyncio.Event()
         self._is_working = False
         self._held = False
@@ -37,7 +40,7 @@ class JobQueue:
         """Tell what waits to a front end that has just come."""
         self._tell(self._told)
 
-    def add(self, job: Job) -> None:
+    def add(self, job: AnyJob) -> None:
         """Do this when everything before it is done. KernelError for a widget while anything else is done: what was
         meant for now is not done later."""
         if isinstance(job, OperateWidget) and self.is_busy:
@@ -55,7 +58,7 @@ class JobQueue:
         self._held = paused
         self._tell_prompts()
 
-    async def next_job(self) -> Job:
+    async def next_job(self) -> AnyJob:
         """The next one, once there is one; the one before is done."""
         self._is_working = False
         while (job := self._next()) is None or isinstance(job, Settle):
@@ -69,6 +72,12 @@ class JobQueue:
         self._is_working = True
         self._tell_prompts()
         return job
+
+    def close(self) -> None:
+        """Nothing of this is done any more: tell those who wait."""
+        for job in self._jobs:
+            if isinstance(job, ProposedJob):
+                job.over.set()
 
     def withdraw(self, text: str) -> None:
         """Take back the prompt with this text that was sent last; answered with what waits, in any case."""
@@ -97,7 +106,7 @@ class JobQueue:
         self._tell_prompts()
         return steers
 
-    def _next(self) -> Job | None:
+    def _next(self) -> AnyJob | None:
         """The job to do now, if there is one."""
         return next((job for job in self._jobs if not (self._held and isinstance(job, Submit))), None)
 

@@ -61,10 +61,11 @@ from oi_tui.app.engine.session.accounting import Accounting
 from oi_tui.app.engine.session.attachments import read_prompt
 from oi_tui.app.engine.session.catching_up import late_batches, work_state
 from oi_tui.app.engine.session.extraction_desk import ExtractionDesk
-from oi_tui.app.engine.session.job_queue import JobQueue
+from oi_tui.app.engine.session.job_queue import AnyJob, JobQueue
 from oi_tui.app.engine.session.kernel_switch import KernelSwitch
 from oi_tui.app.engine.session.model_switch import ModelNames, ModelSwitch
 from oi_tui.app.engine.session.outbox import TELLING, Outbox, address_replies
+from oi_tui.app.engine.session.proposed_job import ProposedJob
 from oi_tui.app.engine.session.run_tracer import RunTracer
 from oi_tui.app.engine.session.sandbox_notices import sandbox_notices
 from oi_tui.app.engine.session.services import KernelTies, Services
@@ -193,6 +194,7 @@ class OpenSession:
     async def end(self, why: str) -> None:
         """Interrupt what runs and write everything down; failures on the way are logged."""
         self.tools.end()
+        self._jobs.close()
         titles = self._titles.close() if self._titles is not None else ()
         desks = (self.chooser, self.kernel_switch, self.inspector, self.extractions)
         tasks = (*self._tasks, *(task for desk in desks for task in desk.tasks()), *titles)
@@ -242,15 +244,10 @@ class OpenSession:
                 self.interrupt(verb)
             case UseModel():
                 self.chooser.use(self._services.servers.place(verb, session.transcript))
-            case SetApproval():
-                session.choices.set_approval(verb.mode)
-            case AddRule():
-                session.decisions.add_rule(verb.verdict, verb.rule)
-                session.notice("info", f"For as long as this session is open: {verb.verdict} {verb.rule}")
+            case SetApproval() | AddRule() | SetComplete():
+                session.choices.follow(verb)
             case Pause():
                 session.steering.pause()
-            case SetComplete():
-                session.choices.set_complete(verb.on)
             case SetBudget():
                 session.choices.set_budget(verb)
                 session.notice("info", session.budget.describe(session.transcript.usage))
@@ -296,7 +293,7 @@ class OpenSession:
 
     # -- jobs ------------------------------------------------------------------------------------------
 
-    def add(self, job: Job) -> None:
+    def add(self, job: AnyJob) -> None:
         """Do this when everything before it is done."""
         self._used |= not isinstance(job, Settle)
         if isinstance(job, Submit | Retry | Compact):
@@ -323,7 +320,7 @@ class OpenSession:
         """Whether the model has nothing to do, and no person waits for this machine."""
         return not self._jobs and not self.chooser.is_embedded
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, job: AnyJob) -> None:
         session = self.session
         try:
             match job:
@@ -334,6 +331,8 @@ class OpenSession:
                     await session.run(prompt.text, prompt.files, prompt.context, prompt.command, prompt.origins)
                 case Retry():
                     await session.go_on()
+                case ProposedJob():
+                    await job.perform(session)
                 case Run():
                     entitle(self.session, self._store, job.source)
                     await session.run_code(self.kernel_switch.language(job.language), job.source)
@@ -363,7 +362,7 @@ class OpenSession:
             session.notice("error", f"oi-tui failed: {error!r}.", "See the log.")
             self._end_broken(job)
 
-    def _end_broken(self, job: Job) -> None:
+    def _end_broken(self, job: AnyJob) -> None:
         """A prompt is always answered with the end of a turn, also where it never began."""
         if self.session.transcript.turn_open or isinstance(job, Submit | Retry):
             self.session.emit(TurnEnded(reason="engine_lost", detail="The turn ended with an error."))

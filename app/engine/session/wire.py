@@ -23,7 +23,7 @@ from oi_tui.app.engine.core.protocol import (
     fatal_reply,
 )
 from oi_tui.app.engine.core.protocol_lines import ProtocolError, decode_request
-from oi_tui.app.engine.core.verbs import Close, Detach, Open
+from oi_tui.app.engine.core.verbs import AnyVerb, Close, Detach, Open
 from oi_tui.app.engine.session.catching_up import has_content
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.line import Line
@@ -120,12 +120,15 @@ class Exchange:
         self._followed = line
         while (data := await line.receive()) and self._present in (line, None):
             try:
-                verb = decode_request(data)
+                request = decode_request(data)
             except ProtocolError as error:
                 await self.send(Failed(title="A line from the front end was not understood.", details=str(error)))
                 continue
+            verb = request if isinstance(request, Hello | Configure | Attach) else self._admit(request)
             try:
                 match verb:
+                    case None:
+                        break
                     case Hello() | Configure() | Attach():
                         pass
                     case Detach():
@@ -144,6 +147,10 @@ class Exchange:
             self._present = self._told = None
         self._followed = None
         return self._broken or not (self._present or (self._outlives and await self._is_reachable(engine)))
+
+    def _admit(self, verb: AnyVerb) -> AnyVerb | None:
+        """The verb as it is followed; None where the front end leaves by it."""
+        return verb
 
     # -- without a front end ---------------------------------------------------------------------------
 
