@@ -30,6 +30,9 @@ SOURCE = 12
 WIDEST = 28
 """Cells of another column."""
 
+FAILURES = 5
+"""Failures above the results: all of them are in a file at the end."""
+
 RUNS = ("starting", "running", "paused", "stopping")
 """States in which there is something to stop."""
 
@@ -59,8 +62,8 @@ class ExtractScreen(ModalScreen[str]):
         yield Words(id="extraction-title")
         yield Words(id="extraction-progress")
         with VerticalScroll(id="extraction-scroll", can_focus=True):
-            yield Words(id="extraction-results")
             yield Words(id="extraction-failures")
+            yield Words(id="extraction-results")
         yield KeyRow(id="extraction-keys")
 
     def on_mount(self) -> None:
@@ -94,7 +97,9 @@ class ExtractScreen(ModalScreen[str]):
         results = "\n".join(results_table(found.newest, width)) or "No results yet."
         self.query_one("#extraction-results", Words).update(results)
         failures = "\n".join(_failures(found.failures, found.failed, width))
-        self.query_one("#extraction-failures", Words).update(failures)
+        told = self.query_one("#extraction-failures", Words)
+        told.update(failures)
+        told.display = bool(failures)
         self._show_keys()
 
     def action_pause(self) -> None:
@@ -194,9 +199,9 @@ def results_table(rows: Sequence[ExtractedRow], width: int) -> Iterator[str]:
 def _failures(rows: Sequence[ExtractedRow], count: int, width: int) -> Iterator[str]:
     if not rows:
         return
-    more = f", the last {len(rows)}" if count > len(rows) else ""
-    yield f"Failed: {count:,}{more}"
-    for row in reversed(rows):
+    last = rows[-FAILURES:]
+    yield f"Failed: {count:,}" + (f", the last {len(last)}:" if count > len(last) else "")
+    for row in reversed(last):
         yield _fit(f"✗ {_fit(one_line(row.source), SOURCE)}  {one_line(row.text)}", width).rstrip()
 
 

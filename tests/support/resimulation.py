@@ -6,18 +6,21 @@ Today's loop runs against a recording; the events should be the recorded ones.
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.blocks import Block, CallBlock, CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta
 from oi_tui.app.engine.core.errors import KernelError, ModelError, StoreError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
+    CallStarted,
     CodeStarted,
+    DecisionMade,
     DecisionRequested,
     ExecutionFinished,
     ExecutionStarted,
@@ -33,13 +36,19 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     TurnStarted,
 )
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput
 from oi_tui.app.engine.core.settings import LoopSection
-from oi_tui.app.engine.core.values import Language
+from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Retry, Run, Submit
 from oi_tui.app.engine.kernels.base import RunResult, in_block
 from oi_tui.app.engine.log.recording.form import Asked, ModelBegan, ModelFailed, ModelSaid, Recording
+from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
+from oi_tui.app.engine.tools.tool import Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.toolbox import Toolbox
 from support.turns import play
+
+NO_RULES = Policy()
 
 Runs = deque[list[AnyEvent | RunResult] | KernelError]
 """What came of each run, in the order in which they were made, of whatever kernel; or why its kernel did not start."""
@@ -103,6 +112,78 @@ class RecordedKernel(FakeKernel):
         return run
 
 
+@dataclass
+class RecordedCall:
+    """What came of a call: what it asked, what it showed, its result, or why it failed."""
+
+    asked: bool
+    """The person, about the call."""
+    unasked: str
+    """Why not, where the tool said so."""
+    origin: str = ""
+    questions: list[InputRequested] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+
+
+def recorded_tools(events: Iterable[AnyEvent]) -> Toolbox:
+    """The tools that were called, each of which gives in time what came of its calls then."""
+    tools: dict[str, str] = {}
+    asked: set[str] = set()
+    unasked: dict[str, str] = {}
+    calls: dict[str, RecordedCall] = {}
+    told: Iterable[Any] = events  # as above
+    for event in told:
+        match event:
+            case CallStarted():
+                tools[event.block_id] = event.tool
+            case DecisionRequested():
+                asked.add(event.block_id)
+            case DecisionMade(decider="rule"):
+                unasked[event.block_id] = event.reason.removeprefix("allowed by ")
+            case ExecutionStarted(block_id=block_id) if block_id in tools:
+                calls[block_id] = RecordedCall(block_id in asked, unasked.get(block_id, ""), event.origin)
+            case InputRequested() if event.block_id in calls:
+                calls[event.block_id].questions.append(event)
+            case OutputAdded() if event.block_id in calls:
+                calls[event.block_id].outputs.append(event.output)
+            case _:
+                pass
+    by_name: dict[str, deque[RecordedCall]] = {}
+    for block_id, call in calls.items():
+        by_name.setdefault(tools[block_id], deque()).append(call)
+    return Toolbox(_recorded_tool(name, made) for name, made in by_name.items())
+
+
+def _recorded_tool(name: str, calls: deque[RecordedCall]) -> Tool:
+    async def run(arguments: dict[str, Any], output: ToolOutput) -> RichOutput | None:
+        call, result = calls.popleft(), None
+        for question in call.questions:
+            await output.ask(question.prompt, question.choices, several=question.several)
+        for one in call.outputs:
+            match one:
+                case RichOutput(is_result=True):
+                    result = one
+                case RichOutput():
+                    output.show(one)
+                case ErrorOutput():
+                    raise ToolFailed(one.value)
+                case _:
+                    output.print(getattr(one, "text", ""))
+        return result
+
+    first = calls[0]
+    return Tool(
+        name=name,
+        description="As it was recorded.",
+        schema={"type": "object"},
+        run=run,
+        capabilities=Capabilities(writes=first.asked, destroys=False, network=False),
+        confinement=Confinement(sandboxed=True, offline=True),
+        unasked=first.unasked,
+        origin=first.origin,
+    )
+
+
 def recorded_kernels(events: Iterable[AnyEvent]) -> FakeKernels:
     """Kernels of the recorded languages, which replay the recorded results in time."""
     languages: dict[str, Language] = {}
@@ -117,7 +198,7 @@ def recorded_kernels(events: Iterable[AnyEvent]) -> FakeKernels:
         match event:
             case CodeStarted():
                 languages[event.block_id] = event.language
-            case ExecutionStarted(block_id=block_id):
+            case ExecutionStarted(block_id=block_id) if block_id in languages:
                 asked.add(languages[block_id])
                 runs.append(running.setdefault(block_id, []))
             case NoticeAdded():
@@ -128,7 +209,7 @@ def recorded_kernels(events: Iterable[AnyEvent]) -> FakeKernels:
             case ExecutionFinished(block_id=block_id) if block_id in running:
                 ended = running.pop(block_id)
                 ended.append(RunResult(status=event.status, exit_code=event.exit_code))
-            case ExecutionFinished(block_id=block_id):
+            case ExecutionFinished(block_id=block_id) if block_id in languages:
                 asked.add(languages[block_id])
                 runs.append(KernelError(notice.title, hint=notice.hint, details=notice.details))
             case KernelChanged():
@@ -140,13 +221,16 @@ def recorded_kernels(events: Iterable[AnyEvent]) -> FakeKernels:
     return FakeKernels(**{language: RecordedKernel(language, runs) for language in sorted(asked)})
 
 
-async def resimulate(recording: Recording) -> list[AnyEvent]:
-    """The events that the loop makes of it today. Times and ids are others; what came late is not in it."""
+async def resimulate(recording: Recording, policy: Policy = NO_RULES) -> list[AnyEvent]:
+    """The events that the loop makes of it today. Times and ids are others; what came late is not in it. The `policy`
+    is the one that held then."""
     header, past = recording.header, list(recording.events())
     session = Session(
         kernels=recorded_kernels(past),
         settings=LoopSection(approve=header.approve, max_steps=header.max_steps),
         model=RecordedModel(recording),
+        policy=policy,
+        tools=recorded_tools(past),
     )
     contexts = {event.text: event.context for event in past if isinstance(event, TurnStarted)}
     verbs = [line.what.verb for line in recording.lines if isinstance(line.what, Asked)]
@@ -170,6 +254,7 @@ async def resimulate(recording: Recording) -> list[AnyEvent]:
         work: Coroutine[Any, Any, object]
         match verb:
             case Submit():
+                session.dialogue.required.demand(verb.schema)
                 work = session.run(verb.text, verb.files, contexts.get(verb.text, ""))
             case Run():
                 work = session.run_code(session.kernels.canonical(verb.language) or verb.language, verb.source)
@@ -190,6 +275,8 @@ def comparable(blocks: Sequence[Block]) -> list[Block]:
         if isinstance(block, NoticeBlock):
             continue
         changes: dict[str, Any] = {"id": ""}
+        if isinstance(block, CallBlock):
+            changes |= {"duration": None, "call_id": None, "written": None}
         if isinstance(block, CodeBlock):
             changes |= {"duration": None, "call_id": None, "place": ""}
         same.append(msgspec.structs.replace(block, **changes))
