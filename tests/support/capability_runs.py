@@ -26,7 +26,8 @@ from msgspec.structs import replace
 from oi_tui.app.build import local_client
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested, NoticeAdded, TurnEnded
 from oi_tui.app.engine.core.protocol import Configure
-from oi_tui.app.engine.core.settings import FunctionsSection, ModelSection, Settings, WebSection
+from oi_tui.app.engine.core.settings import FunctionsSection, ModelSection, Settings
+from oi_tui.app.engine.core.settings_section import WebSection
 from oi_tui.app.engine.core.tool_replies import ServersFound
 from oi_tui.app.engine.core.tool_verbs import FindServers, UndoChanges
 from oi_tui.app.engine.core.verbs import Answer, AnyVerb, Decide, Open, Submit
