@@ -79,6 +79,7 @@ from oi_tui.app.frontend.client import LocalClient
 from oi_tui.app.headless.json_answer import wanted_schema
 from oi_tui.plugins.decisions_file import PLUGINS_FILE
 from oi_tui.plugins.host import engine_hooks
+from oi_tui.plugins.tool_files import tool_file_troubles, tools_of_folder
 
 OWN_RECORDS = (FOLDERS, PLUGINS_FILE, AGREEMENTS_FILE, FUNCTIONS_FILE)
 """What the person decided, in our folder: changes need approval, as those of the audit log."""
@@ -127,11 +128,11 @@ def make_engine(
         own=[*(paths.data_dir() / name for name in OWN_RECORDS), paths.audit_dir()],
     )
     secrets, hooks = redactor or redactor_of(setup, environ), engine_hooks()
+    hooks.troubles += tool_file_troubles(folder := Path(setup.cwd) if setup.trusted else None)
     models = _models(settings, environ, secrets, hooks)
     instructions = instruction_sources(setup, models.is_embedded)
     store = open_store() if sessions is None else Store(sessions)
-    profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
-    profile = replace(profile, readable=(*profile.readable, *filter(Path.is_dir, (skills_dir(),))))
+    profile = profile_of_code(setup, settings)
     redact_logs(lambda line: secrets.redact(line).text)
     set_verbose(setup.verbose)
     trail = make_audit_trail(
@@ -161,7 +162,7 @@ def make_engine(
             ledger=Ledger(ledger_file()),
             hooks=hooks,
             instructions=instructions,
-            make_tools=(file_tools(profile, checkpoints), web, *own_tools(setup, hooks)),
+            make_tools=(file_tools(profile, checkpoints), web, *own_tools(setup, hooks), tools_of_folder(folder)),
             mcp=mcp_servers(setup, environ, secrets) if uses_servers else None,
             checkpoints=checkpoints,
             keep_changes=make_keeping(profile, checkpoints, undo) if undo.code else None,
@@ -171,6 +172,12 @@ def make_engine(
             expect_request=models.expect_request,
         )
     )
+
+
+def profile_of_code(setup: Configure, settings: Settings) -> Profile:
+    """The sandbox of code, which can read skills."""
+    profile = chosen_profile(settings.sandbox, Path(setup.cwd), hidden=paths.own_dirs())
+    return replace(profile, readable=(*profile.readable, *filter(Path.is_dir, (skills_dir(),))))
 
 
 def make_keeping(profile: Profile, checkpoints: Checkpoints, undo: UndoSection) -> KeepChanges:
@@ -307,6 +314,15 @@ def make_kernels(
     open_to_all = "Offline, but code runs without a sandbox: it can reach the network." if is_offline() else ""
     remarks = (there.begin(kernel.server) or chosen.remark, moved, "" if profile.encloses else open_to_all)
     return Kernels(launch, " ".join(remark for remark in remarks if remark), there=there, programs=added.programs)
+
+
+def make_tool_kernels(setup: Configure, environ: Mapping[str, str] = os.environ) -> Kernels:
+    """Kernels beside any session, in which files of tools are tried; to be closed."""
+    settings = without_network(setup.settings)
+    profile = profile_of_code(setup, settings)
+    spill_dir = paths.private_dir(paths.data_dir() / "outputs")
+    added = KernelAdditions(cells=limit_cells(settings.functions))
+    return make_kernels(setup, environ, KernelTies(), profile, redactor_of(setup, environ), spill_dir, added)
 
 
 def kernel_additions(hooks: Hooks, lists: FunctionsSection) -> KernelAdditions:

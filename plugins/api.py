@@ -72,7 +72,7 @@ from oi_tui.app.engine.text.summaries import summary_title
 from oi_tui.app.engine.text.thoughts import thought_title
 from oi_tui.app.engine.text.whereabouts import tell_places
 from oi_tui.app.engine.text.words import quantity
-from oi_tui.app.engine.tools.function import tool, tool_of
+from oi_tui.app.engine.tools.function import tool_of
 from oi_tui.app.engine.tools.later import LaterResult, Pending
 from oi_tui.app.engine.tools.tool import Arguments, CallingOutput, Capabilities, Tool, ToolFailed, ToolOutput
 from oi_tui.app.engine.transcript.from_blocks import has_run
@@ -174,7 +174,6 @@ __all__ = [
     "summary_title",
     "tell_places",
     "thought_title",
-    "tool",
     "tool_of",
     "transcript_markdown",
     "value_words",

@@ -1,9 +1,14 @@
-"""Which plugins the person enabled or disabled, kept in a file of ours that code in a sandbox cannot see.
+"""Which plugins and files of tools the person enabled or disabled, kept in a file of ours that code in a sandbox cannot
+see.
 
 [plugin.oi-tui-tale]
 state = "enabled"
 digest = "5f3c..."        # of what was looked at: a plugin that has changed is asked about again
 decided = "2026-11-22"
+
+[tools."tools/units.py"]
+state = "enabled"
+digest = "09aa..."
 """
 
 import datetime
@@ -24,11 +29,14 @@ PLUGINS_FILE = "plugins.toml"
 _HINT = "No plugin is loaded until it can be relied on: mend it, or delete it and decide anew."
 
 
-class PluginDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What holds for one plugin."""
+DecidedState = Literal["enabled", "disabled", "told"]
+"""`told`: the person knows that it is there, and has decided nothing."""
 
-    state: Literal["enabled", "disabled", "told"]
-    """`told`: the person knows that it is there, and has decided nothing."""
+
+class PluginDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What holds for one plugin, or one file of tools."""
+
+    state: DecidedState
     digest: str = ""
     decided: str = ""
     """The day."""
@@ -36,36 +44,55 @@ class PluginDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 class _PluginRecord(msgspec.Struct, forbid_unknown_fields=True):
     plugin: dict[str, PluginDecision] = {}
+    tools: dict[str, PluginDecision] = {}
 
 
 class PluginDecisions:
-    """The file. What is in it is read each time: another program of ours may have changed it."""
+    """The file, as far as it is about plugins or about files of tools. What is in it is read each time: another program
+    of ours may have changed it."""
 
-    def __init__(self, path: Path, *, owner: int) -> None:
+    def __init__(self, path: Path, *, owner: int, about: Literal["plugin", "tools"] = "plugin") -> None:
         self._path = path
         self._owner = owner
+        self._about = about
 
     def all(self) -> dict[str, PluginDecision]:
-        """Every decision, by the name of the plugin; SettingsError if the file is no good."""
+        """Every decision, by the name of the plugin or file; SettingsError if the record is no good."""
+        decided: dict[str, PluginDecision] = getattr(self._read(), self._about)
+        return decided
+
+    def _read(self) -> _PluginRecord:
         text = read_owned_file(self._path, "record of plugins", _HINT, owner=self._owner)
         if text is None:
-            return {}
+            return _PluginRecord()
         try:
-            return msgspec.convert(decode_toml(text), _PluginRecord).plugin
+            return msgspec.convert(decode_toml(text), _PluginRecord)
         except ValueError as error:
             raise SettingsError(f"The record of plugins {self._path} is wrong: {error}.", hint=_HINT) from error
 
-    def decide(self, name: str, state: Literal["enabled", "disabled", "told"], digest: str) -> None:
+    def decide(self, name: str, state: DecidedState, digest: str) -> None:
         """Keep a decision; OiTuiError if the file cannot be read or written."""
         import tomli_w  # only where something is decided
 
         today = datetime.datetime.now().astimezone().date().isoformat()
         paths.private_dir(self._path.parent)
         with file_lock(self._path):
+            record = self._read()
             decided = self.all() | {name: PluginDecision(state=state, digest=digest, decided=today)}
-            replace_owned_file(self._path, tomli_w.dumps({"plugin": msgspec.to_builtins(decided)}))
+            kept = msgspec.to_builtins(msgspec.structs.replace(record, **{self._about: decided}))
+            replace_owned_file(self._path, tomli_w.dumps({about: table for about, table in kept.items() if table}))
 
 
 def plugin_decisions() -> PluginDecisions:
     """What this person decided."""
     return PluginDecisions(paths.data_dir() / PLUGINS_FILE, owner=os.getuid())
+
+
+def tool_file_decisions() -> PluginDecisions:
+    """What this person decided about files of tools."""
+    return PluginDecisions(paths.data_dir() / PLUGINS_FILE, owner=os.getuid(), about="tools")
+
+
+def decisions_about(kind: str) -> PluginDecisions:
+    """Those about plugins, or about tools, by the kind of what was found."""
+    return tool_file_decisions() if kind == "tools" else plugin_decisions()

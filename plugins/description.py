@@ -7,12 +7,34 @@ from oi_tui.plugins.finding import FoundPlugin
 FULL_RIGHTS = "A plugin has the full rights of oi-tui: your files, your keys, the network. No sandbox is around it."
 """Said before each is enabled."""
 
+IN_THE_SANDBOX = (
+    "Its functions run in a kernel of their own, in the sandbox of your code: what code may do there, they may. Each "
+    "call is asked about like code."
+)
+"""Said before a file of tools is enabled."""
+
 MOST_OF_AUTHOR = 80
 """Characters: a long name must not push out of sight where it lies."""
 
-_KINDS = {"built-in": "built-in: part of oi-tui", "package": "installed package", "file": "single file"}
+_KINDS = {
+    "built-in": "built-in: part of oi-tui",
+    "package": "installed package",
+    "file": "single file",
+    "tools": "file of tools",
+}
 
 NEXT_START = "From the next start of oi-tui on."
+NEXT_SESSION = "From the next session on."
+
+
+def rights_of(found: FoundPlugin) -> str:
+    """What its code may do."""
+    return IN_THE_SANDBOX if found.kind == "tools" else FULL_RIGHTS
+
+
+def when_it_counts(found: FoundPlugin) -> str:
+    """When a decision about it takes effect."""
+    return NEXT_SESSION if found.kind == "tools" else NEXT_START
 
 
 def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list[str]:
@@ -23,11 +45,12 @@ def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list
         "state": f"cannot be enabled: {found.fault}" if found.fault else state,
         "what": found.summary,
         "kind": _KINDS[found.kind],
+        "tools": ", ".join(found.hooks) if found.kind == "tools" else "",
         "made by": found.author or "it does not say",
         "lies in": found.place,
-        "loaded by": " and ".join(f"the {process}" for process in found.loads) or "nothing",
+        "loaded by": _loaded_by(found),
         "imports": ", ".join(reference for references in found.loads.values() for reference in references),
-        "hooks": ", ".join(found.hooks),
+        "hooks": "" if found.kind == "tools" else ", ".join(found.hooks),
         "digest": found.digest[:16],
     }
     lines = [f"{label:<10} {one_line(text[:1_000])}" for label, text in told.items() if text]
@@ -41,9 +64,15 @@ def consent_lines(found: FoundPlugin) -> list[str]:
     lines = [
         f"Made by: {one_line(found.author)[:MOST_OF_AUTHOR] or 'it does not say'}",
         f"Lies in: {found.place}",
-        f"Loaded by: {' and '.join(f'the {process}' for process in found.loads)}",
+        f"Tools: {', '.join(found.hooks)}" if found.kind == "tools" else f"Loaded by: {_loaded_by(found)}",
     ]
     return [one_line(line)[:300] for line in lines]
+
+
+def _loaded_by(found: FoundPlugin) -> str:
+    if found.kind == "tools":
+        return "a kernel in the sandbox"
+    return " and ".join(f"the {process}" for process in found.loads) or "nothing"
 
 
 def plugin_line(found: FoundPlugin, decision: PluginDecision | None, width: int = 28) -> str:

@@ -49,8 +49,10 @@ class FoundPlugin(Value, frozen=True, kw_only=True):
     """A plugin as it lies there. All texts are a stranger's."""
 
     name: str
-    """Of the package, or of the file with its ending; a built-in one has a name of its own."""
-    kind: Literal["built-in", "package", "file"]
+    """Of the package, or of the file with its ending; a built-in one has a name of its own, and a file of tools of a
+    folder its path."""
+    kind: Literal["built-in", "package", "file", "tools"]
+    """`tools`: a file whose functions the model may call. It is never imported, and runs in the sandbox only."""
     version: str = ""
     author: str = ""
     summary: str = ""
@@ -61,7 +63,7 @@ class FoundPlugin(Value, frozen=True, kw_only=True):
     loads: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Process -> what it imports: `module` or `module:object`."""
     hooks: tuple[str, ...] = ()
-    """Those that a file defines; of a package they are known when it is imported."""
+    """Those that a file defines; of a package they are known when it is imported. Of a file of tools its functions."""
     editable: bool = False
     """Its code lies in a folder that may change without being noticed."""
     fault: str = ""
@@ -116,7 +118,7 @@ def built_in_plugins() -> Iterator[FoundPlugin]:
         }
         module = next(module for references in loads.values() for module in references)
         path = Path(__file__).with_name("builtin") / f"{module.rpartition('.')[2]}.py"
-        summary = _SourceFile(path.read_text(encoding="utf-8")).summary
+        summary = SourceFile(path.read_text(encoding="utf-8")).summary
         yield FoundPlugin(
             name=name, kind="built-in", author="oi-tui", summary=summary, place="part of oi-tui", loads=loads
         )
@@ -197,11 +199,11 @@ def file_plugin(path: Path) -> FoundPlugin:
 
 def plugin_of_text(path: Path, text: str) -> FoundPlugin:
     """The plugin that this file is, with this text."""
-    source = _SourceFile(text)
+    source = SourceFile(text)
     blank = FoundPlugin(
         name=path.name,
         kind="file",
-        author=_owner(path),
+        author=file_owner(path),
         summary=source.summary,
         place=str(path),
         digest=hashlib.sha256(text.encode()).hexdigest(),
@@ -218,14 +220,15 @@ def plugin_of_text(path: Path, text: str) -> FoundPlugin:
     )
 
 
-def _owner(path: Path) -> str:
+def file_owner(path: Path) -> str:
+    """Whose file it is, "" where that is not known."""
     try:
         return pwd.getpwuid(path.stat().st_uid).pw_name
     except (OSError, KeyError):
         return ""
 
 
-class _SourceFile:
+class SourceFile:
     """What can be read off the source of a plugin."""
 
     def __init__(self, text: str) -> None:

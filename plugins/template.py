@@ -1,4 +1,5 @@
-"""A package to begin with: a slash command for the screen, a tool for the engine, and a test of both."""
+"""What to begin with: a package with a slash command for the screen, a tool for the engine and a test of both; or a
+file of tools."""
 
 import re
 from pathlib import Path
@@ -30,6 +31,43 @@ def write_package(name: str, folder: Path) -> Path:
         raise SettingsError(f"{place} cannot be written: {error.strerror}.") from error
     return place
 
+
+def write_tool_file(name: str, folder: Path) -> Path:
+    """Write a file of tools with this name; SettingsError if that cannot be."""
+    stem = name.removesuffix(".py")
+    if not stem.isidentifier() or stem[0] == "_":
+        raise SettingsError(f"{name!r} is no name for a file of tools: letters, digits and _.")
+    place = folder.absolute() / f"{stem}.py"
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("x", encoding="utf-8") as file:
+            file.write(_TOOLS)
+    except FileExistsError as error:
+        raise SettingsError(f"{place} exists already.") from error
+    except OSError as error:
+        raise SettingsError(f"{place} cannot be written: {error.strerror}.") from error
+    return place
+
+
+_TOOLS = '''\
+"""Distances. (Each public function with a docstring is a tool: hints say what it takes, the docstring what it does.)"""
+
+from typing import Literal
+
+METRES = {"km": 1000.0, "mi": 1609.344}
+
+
+def to_metres(amount: float, unit: Literal["km", "mi"] = "km") -> float:
+    """Convert a distance to metres.
+
+    >>> to_metres(2)
+    2000.0
+
+    Args:
+        unit: What the amount is in.
+    """
+    return amount * METRES[unit]
+'''
 
 _PYPROJECT = """\
 [build-system]

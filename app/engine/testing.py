@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, Model, TextDelta
 from oi_tui.app.engine.core.errors import KernelError, ModelError, OiTuiError
-from oi_tui.app.engine.core.events import AnyEvent, Emit, Event, InputRequested, OutputAdded
+from oi_tui.app.engine.core.events import AnyEvent, Emit, InputRequested, OutputAdded
 from oi_tui.app.engine.core.kernel_choice import KernelChoice, KernelMove
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
@@ -78,37 +78,6 @@ class FakeModel:
 
 
 ScriptItem = TypeVar("ScriptItem")
-Happened = TypeVar("Happened", bound=Event)
-
-
-class RecordingObserver:
-    """An observer that remembers every event, and has `react` (which may reach into the session) called with it."""
-
-    def __init__(self, react: Callable[[AnyEvent], object] = lambda _event: None) -> None:
-        self.events: list[AnyEvent] = []
-        self._react = react
-        self._news = asyncio.Event()
-
-    def __call__(self, event: AnyEvent) -> None:
-        self.events.append(event)
-        self._news.set()
-        self._react(event)
-
-    def of(self, kind: type[Happened]) -> list[Happened]:
-        """The events of one kind."""
-        return [event for event in self.events if isinstance(event, kind)]
-
-    async def until(self, wanted: Callable[[AnyEvent], bool]) -> AnyEvent:
-        """The first event that is wanted; waits for it if it has not come."""
-        seen = 0
-        while True:
-            for event in self.events[seen:]:
-                if wanted(event):
-                    return event
-            seen = len(self.events)
-            self._news.clear()
-            await self._news.wait()
-
 
 Happenings = Sequence[AnyEvent | RunResult]
 """The events of a run, its result last. The kernel fills in the block."""
@@ -321,6 +290,11 @@ class FakeKernels:
     def fresh_kernel(self) -> Kernel:
         """One more, known as `fresh`."""
         return self.by_language.setdefault("fresh", FakeKernel(confinement=Confinement(apart=FRESH_KERNEL)))
+
+    def tool_kernel(self) -> Kernel:
+        """A fake that promises a sandbox, known as `tools`."""
+        held = Confinement(sandboxed=True, offline=True)
+        return self.by_language.setdefault("tools", FakeKernel(confinement=held))
 
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""

@@ -62,7 +62,7 @@ class PluginDesk:
 
     def show_all(self) -> None:
         """All plugins there are, to enable and disable."""
-        self._screen.app.push_screen(PluginsScreen(self.troubles))
+        self._screen.app.push_screen(PluginsScreen(self._desk.folder, self.troubles))
 
     def show_tools(self, found: ToolsFound) -> None:
         """All tools that the model may call, of plugins and of others."""

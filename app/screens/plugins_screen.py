@@ -1,6 +1,7 @@
 """The plugins there are: what each is, who made it, where it lies; enabled and disabled by key."""
 
 import asyncio
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -10,10 +11,12 @@ from textual.widgets import OptionList
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.hooks.calling import Trouble
+from oi_tui.app.engine.trust.folder_decisions import trusts_folder
 from oi_tui.app.screens.confirm import ConfirmScreen
-from oi_tui.plugins.decisions_file import PluginDecision, plugin_decisions
-from oi_tui.plugins.description import FULL_RIGHTS, NEXT_START, consent_lines, describe_plugin, plugin_line
+from oi_tui.plugins.decisions_file import PluginDecision, decisions_about, plugin_decisions, tool_file_decisions
+from oi_tui.plugins.description import consent_lines, describe_plugin, plugin_line, rights_of, when_it_counts
 from oi_tui.plugins.finding import FoundPlugin, find_plugin, find_plugins, plugin_folder
+from oi_tui.plugins.tool_files import find_tool_file, find_tool_files
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
@@ -28,9 +31,11 @@ class PluginsScreen(ModalScreen[None]):
         Hint("escape,q", "dismiss(None)", "Back", id="plugins.back", label="back"),
     ]
 
-    def __init__(self, troubles: tuple[Trouble, ...] = ()) -> None:
-        """`troubles`: what went wrong in the screen's process."""
+    def __init__(self, folder: Path, troubles: tuple[Trouble, ...] = ()) -> None:
+        """Files of tools of the folder are among them, if it is trusted. `troubles`: what went wrong in the screen's
+        process."""
         super().__init__()
+        self._folder = folder
         self._troubles = troubles
         self._found: list[FoundPlugin] = []
         self._decisions: dict[str, PluginDecision] = {}
@@ -48,8 +53,8 @@ class PluginsScreen(ModalScreen[None]):
 
     async def _look(self) -> None:
         try:
-            self._found = await asyncio.to_thread(find_plugins)
-            self._decisions = await asyncio.to_thread(lambda: plugin_decisions().all())
+            self._found = await asyncio.to_thread(self._find)
+            self._decisions = await asyncio.to_thread(lambda: plugin_decisions().all() | tool_file_decisions().all())
         except OiTuiError as error:
             self.query_one("#plugins-about", Words).update(f"{error.title} {error.hint}")
             return
@@ -60,6 +65,13 @@ class PluginsScreen(ModalScreen[None]):
         options.highlighted = min(place, len(self._found) - 1) if self._found else None
         options.focus()
         self._show()
+
+    def _find(self) -> list[FoundPlugin]:
+        return [*find_tool_files(self._trusted_folder), *find_plugins()]
+
+    @property
+    def _trusted_folder(self) -> Path | None:
+        return self._folder if trusts_folder(self._folder) else None
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
@@ -82,7 +94,7 @@ class PluginsScreen(ModalScreen[None]):
             if yes:
                 self.run_worker(self._decide(found, enabled=True), group="decide")
 
-        text = "\n".join([FULL_RIGHTS, "", *consent_lines(found)])
+        text = "\n".join([rights_of(found), "", *consent_lines(found)])
         self.app.push_screen(
             ConfirmScreen(f"Enable {found.name}?", text, yes="enable", no="not now", careful=True), decide
         )
@@ -99,21 +111,24 @@ class PluginsScreen(ModalScreen[None]):
 
     async def _decide(self, found: FoundPlugin, *, enabled: bool) -> None:
         try:
-            if enabled and await asyncio.to_thread(find_plugin, found.name) != found:
+            if enabled and await asyncio.to_thread(self._find_again, found) != found:
                 self.notify(f"{found.name} changed while you looked at it.", severity="warning")
             else:
                 state: Literal["enabled", "disabled"] = "enabled" if enabled else "disabled"
-                await asyncio.to_thread(plugin_decisions().decide, found.name, state, found.digest)
-                self.notify(f"{found.name} is {state}. {NEXT_START}")
+                await asyncio.to_thread(decisions_about(found.kind).decide, found.name, state, found.digest)
+                self.notify(f"{found.name} is {state}. {when_it_counts(found)}")
         except OiTuiError as error:
             self.notify(error.title, severity="error")
         await self._look()
+
+    def _find_again(self, found: FoundPlugin) -> FoundPlugin | None:
+        return find_tool_file(found.name, self._trusted_folder) if found.kind == "tools" else find_plugin(found.name)
 
     def _show(self) -> None:
         found = self._one
         about = self.query_one("#plugins-about", Words)
         if found is None:
-            about.update(f"There is none. Single files go into {plugin_folder()}; the guide has more: plugins.")
+            about.update(f"There is none. Single files go into {plugin_folder()}; the guide has more: plugins, tools.")
         else:
             wrong = [one.title for one in self._troubles if one.plugin.partition(":")[0] == found.name]
             lines = describe_plugin(found, self._decisions.get(found.name))

@@ -23,6 +23,7 @@ SUBCOMMANDS = {
     "sessions": "sessions",
     "skills": "skills",
     "theme": "theme",
+    "tools": "tools",
     "trust": "trust",
     "usage": "print_usage",
 }

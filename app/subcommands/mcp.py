@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
+from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.credentials import credential_store
 from oi_tui.app.engine.mcp.agreements import known_agreements
 from oi_tui.app.engine.mcp.client_configs import FORMS, PLACES, ConfigForm, client_config
@@ -24,7 +24,7 @@ from oi_tui.app.engine.mcp.sources import named_servers, own_servers_file
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.engine.tools.toolbox import Toolbox
-from oi_tui.app.engine.trust.folder_decisions import known_folders
+from oi_tui.app.engine.trust.folder_decisions import trusts_folder
 from oi_tui.app.flags import Flags, with_time_limit
 from oi_tui.app.options import common
 from oi_tui.app.terminal.echo import echo
@@ -323,15 +323,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _all() -> tuple[NamedServer, ...]:
-    return named_servers(Path.cwd(), trusted=_trusts_folder())
-
-
-def _trusts_folder() -> bool:
-    try:
-        decision = known_folders().find(Path.cwd())
-    except OiTuiError:
-        return False
-    return decision is not None and decision.trusted
+    return named_servers(Path.cwd(), trusted=trusts_folder(Path.cwd()))
 
 
 def _find(name: str) -> NamedServer:

@@ -22,9 +22,10 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.verbs import Decide, Open, Run
 from oi_tui.app.engine.kernels.base import InterruptMeans, RunResult
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, RecordingObserver, Script, asks, stdout_output
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Script, asks, stdout_output
 from support.front import engine
 from support.kinds import narrow
+from support.recording_observer import RecordingObserver
 from support.turns import play
 
 LATE = StreamOutput(name="stdout", text="late\n")

@@ -14,8 +14,9 @@ from oi_tui.app.engine.core.events import SettingsChanged, TurnEnded
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.verbs import SetBudget
-from oi_tui.app.engine.testing import FakeKernels, FakeModel, RecordingObserver
+from oi_tui.app.engine.testing import FakeKernels, FakeModel
 from oi_tui.app.engine.transcript.transcript import Transcript
+from support.recording_observer import RecordingObserver
 from support.turns import end_of, play
 
 CODE = "Next.\n\n```python\nprint({})\n```\n"

@@ -5,8 +5,8 @@ import pytest
 from oi_tui.app.engine.agent.emitter import Emitter
 from oi_tui.app.engine.core.events import AnyEvent, CodeStarted, NoticeAdded, OutputAdded
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.testing import RecordingObserver
 from oi_tui.app.engine.transcript.transcript import Transcript
+from support.recording_observer import RecordingObserver
 
 
 def notice(name: str) -> NoticeAdded:

@@ -217,7 +217,7 @@ def test_G9_results_are_bounded_and_what_cannot_be_shown_is_an_error() -> None:
 def test_G7_the_guides_example_works_as_it_stands_there() -> None:
     page = guide_page("tools")
     assert page is not None
-    (code,) = re.findall(r"```python\n(.*?)```", page.text, re.DOTALL)
+    _, code = re.findall(r"```python\n(.*?)```", page.text, re.DOTALL)
     space: dict[str, Any] = {}
     exec(code, space)
     (made,) = space["register_tools"]()

@@ -27,9 +27,10 @@ from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.log.audit.fold import AuditFold
 from oi_tui.app.engine.log.audit.records import RunBegan, RunEnded, Surroundings
 from oi_tui.app.engine.secrets.redaction import Redactor
-from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, RecordingObserver, stdout_output
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, stdout_output
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
+from support.recording_observer import RecordingObserver
 from support.turns import play
 
 CELL = "```python\ncell\n```"

@@ -31,10 +31,11 @@ from oi_tui.app.engine.models.price_table import find_row
 from oi_tui.app.engine.models.prices import TokenCounts, rates_of
 from oi_tui.app.engine.models.providers import CHAT_PROVIDERS, THROUGH_LITELLM, find_lean, provider_of
 from oi_tui.app.engine.models.served_model import ServedModel
-from oi_tui.app.engine.testing import FakeKernels, RecordingObserver
+from oi_tui.app.engine.testing import FakeKernels
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import narrow
 from support.openai_server import Call, OpenAIServer, Turn
+from support.recording_observer import RecordingObserver
 
 Build = Callable[..., ServedModel]
 QUESTION = ChatRequest(messages=(ChatMessage(role="user", text="hi"),), tools=(execute_spec(("python", "shell")),))

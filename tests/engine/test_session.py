@@ -52,7 +52,6 @@ from oi_tui.app.engine.testing import (
     FakeKernels,
     FakeModel,
     Happenings,
-    RecordingObserver,
     Script,
     ScriptedAnswer,
     asks,
@@ -65,6 +64,7 @@ from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.kinds import narrow, of
+from support.recording_observer import RecordingObserver
 from support.turns import end_of, play
 
 ADD = "I'll add.\n\n```python\n1+1\n```\n"

@@ -21,7 +21,7 @@ from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RunRequest, R
 from oi_tui.app.engine.kernels.jupyter_run import JupyterRun
 from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.widget_displays import WidgetDisplays
-from oi_tui.app.engine.testing import RecordingObserver
+from support.recording_observer import RecordingObserver
 
 LIMIT = 30.0
 """Seconds after which a run in a test has failed."""

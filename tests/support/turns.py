@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.events import AnyEvent, TurnEnded
-from oi_tui.app.engine.testing import RecordingObserver
 from support.kinds import narrow
+from support.recording_observer import RecordingObserver
 
 
 def end_of(events: list[AnyEvent]) -> TurnEnded:

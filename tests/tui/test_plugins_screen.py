@@ -11,8 +11,9 @@ from oi_tui.app.screens import plugin_desk
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.plugins_screen import PluginsScreen
 from oi_tui.app.screens.viewer import ViewerScreen
-from oi_tui.plugins.decisions_file import plugin_decisions
-from oi_tui.plugins.description import FULL_RIGHTS
+from oi_tui.plugins.decisions_file import plugin_decisions, tool_file_decisions
+from oi_tui.plugins.description import FULL_RIGHTS, IN_THE_SANDBOX
+from oi_tui.plugins.tool_files import own_tools_folder
 from oi_tui.themes.loader import load_palette
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Ink
@@ -74,6 +75,27 @@ async def test_x1_a_key_asks_before_it_enables_and_says_whose_it_is_and_where_it
         assert plugin_decisions().all()["oi-tui-tale"].state == "enabled"
         await stage.pilot.press("d")
         await stage.until(lambda: "disabled     oi-tui-tale" in stage.seen)
+
+
+@pytest.mark.usefixtures("packages")
+async def test_G16_a_file_of_tools_is_agreed_to_where_plugins_are_and_says_where_it_runs(play: Play) -> None:
+    own_tools_folder().mkdir(parents=True)
+    (own_tools_folder() / "bell.py").write_text("def ring(times: int) -> str:\n    'Ring.'\n")
+    async with play((80, 24)) as stage:
+        stage.prompt.fill("/plugins")
+        await stage.pilot.press("enter")
+        await stage.screen(PluginsScreen)
+        await stage.until(lambda: "not enabled  tools/bell.py" in stage.seen and "ring(times: int)" in stage.seen)
+        await stage.pilot.press("e")
+        await stage.screen(ConfirmScreen)
+        await stage.until(lambda: "Tools: ring(times: int)" in stage.seen)
+        assert " ".join(IN_THE_SANDBOX.split()[:8]) in stage.seen
+        await stage.agree()
+        await stage.until(lambda: "enabled      tools/bell.py" in stage.seen)
+        assert tool_file_decisions().all()["tools/bell.py"].state == "enabled"
+        assert plugin_decisions().all() == {}
+        await stage.pilot.press("d")
+        await stage.until(lambda: "disabled     tools/bell.py" in stage.seen)
 
 
 @pytest.mark.usefixtures("packages")

@@ -44,10 +44,14 @@ class Trouble(NamedTuple):
     fault: Fault
     detail: str = ""
     """The error, or the time."""
+    tools: bool = False
+    """Whether it is about a file of tools, which is as good as a plugin here."""
 
     @property
     def title(self) -> str:
         """For the person, as a sentence; the names in it are a stranger's."""
+        if self.tools:
+            return self._about_tools
         match self.fault:
             case "cannot be loaded" | "does not fit":
                 return f"The plugin {self.plugin} {self.fault}: {self.detail}"
@@ -67,8 +71,20 @@ class Trouble(NamedTuple):
                 return f"The hook {self.hook} of the plugin {self.plugin} is not called any more in this session."
 
     @property
+    def _about_tools(self) -> str:
+        match self.fault:
+            case "has changed":
+                return f"The tools of {self.plugin} are left out: it has changed since you enabled it."
+            case "is new":
+                return f"{self.plugin} has tools that are not enabled: {self.detail}."
+            case _:
+                return f"The tools of {self.plugin} are left out: {self.detail}."
+
+    @property
     def hint(self) -> str:
         """What that means, and what to do."""
+        if self.tools:
+            return f"To look at it and enable it: /plugins, or oi-tui tools enable {self.plugin}."
         name = self.plugin.partition(":")[0]
         end = f"/plugins, or oi-tui plugins disable {name}."
         match self.fault:

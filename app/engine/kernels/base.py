@@ -252,6 +252,10 @@ class KernelSource(Protocol):
         """A Python kernel beside those of the session, not started and the caller's to close."""
         ...
 
+    def tool_kernel(self) -> Kernel:
+        """The Python kernel that calls functions of tool files: beside those that run code, in the same sandbox."""
+        ...
+
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""
         ...

@@ -18,6 +18,7 @@ from oi_tui.app.engine.kernels.installing import InstallRunner, installer
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel, installed_kernelspecs, kernelspec
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.page_kernel import PAGE_LANGUAGE, PageKernel
+from oi_tui.app.engine.kernels.preparation import for_tool_files
 from oi_tui.app.engine.kernels.programs import ProgramKernel, program_spec
 from oi_tui.app.engine.kernels.remote.contents import read_remote, write_remote
 from oi_tui.app.engine.kernels.remote.kernel import RemoteKernel
@@ -64,6 +65,7 @@ class Kernels:
         self._kernels: dict[Language, WorkerKernel] = {}
         self._installed: dict[str, str] | None = None
         self._programs = dict(programs or {})
+        self._tool_kernel: JupyterKernel | None = None
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -143,6 +145,13 @@ class Kernels:
         kernel.confinement = structs.replace(kernel.confinement, apart=FRESH_KERNEL)
         return kernel
 
+    def tool_kernel(self) -> Kernel:
+        """Here, also where Python runs on a server: only here it has our sandbox."""
+        if self._tool_kernel is None:
+            cells = (for_tool_files(), *self._launch.cells_at_start)
+            self._tool_kernel = JupyterKernel(replace(self._launch, cells_at_start=cells))
+        return self._tool_kernel
+
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that were started at least once."""
         return tuple(kernel for kernel in self._kernels.values() if kernel.generation > 0)
@@ -173,6 +182,9 @@ class Kernels:
             )
             self._launch = replace(launch, python=python)
             self._there.leave()
+            if self._tool_kernel is not None:
+                await self._tool_kernel.close()
+                self._tool_kernel = None
         self._no_shell = None
         left: list[OiTuiError] = []
         for language in ("python", "shell", *before, *self._there.languages):
@@ -201,20 +213,20 @@ class Kernels:
             found = await ask_server(self._launch, server, ours=await asyncio.to_thread(self._there.started_ids))
             used = self._there.address_in_use
             return tuple(structs.replace(choice, in_use=choice.name == used) for choice in found)
-        return tuple(await asyncio.to_thread(self._find_choices))
-
-    def _find_choices(self) -> list[KernelChoice]:
-        return find_choices(self._launch, self._server, self._specs())
+        return tuple(await asyncio.to_thread(lambda: find_choices(self._launch, self._server, self._specs())))
 
     async def restart(self, language: Language | None = None) -> None:
         """A fresh process for this language, or for all that were started."""
+        if language is None and self._tool_kernel is not None and self._tool_kernel.generation:
+            await self._tool_kernel.restart()
         for kernel in self.started_kernels():
             if language in (None, kernel.language):
                 await kernel.restart()
 
     async def close(self) -> None:
         """End all of them; idempotent."""
-        await asyncio.gather(*(kernel.close() for kernel in self._kernels.values()))
+        beside = () if self._tool_kernel is None else (self._tool_kernel,)
+        await asyncio.gather(*(kernel.close() for kernel in (*self._kernels.values(), *beside)))
 
     def _make(self, language: Language) -> WorkerKernel:
         if language == "shell":

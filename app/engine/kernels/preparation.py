@@ -43,6 +43,11 @@ def limit_functions(allow: Sequence[str], deny: Sequence[str], begins: Sequence[
     return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {space!r})"
 
 
+def for_tool_files() -> str:
+    """As a cell, in the kernel that calls functions of tool files."""
+    return _text("in_kernel_tool_file.py")
+
+
 def for_inspection() -> str:
     """As a part, before the first question about variables or names."""
     parts = ("look", "frames", "rows", "queries", "variables", "names")

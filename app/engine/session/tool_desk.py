@@ -32,7 +32,7 @@ from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.session.skill_desk import SkillDesk
 from oi_tui.app.engine.session.undo_desk import UndoDesk
 from oi_tui.app.engine.tools.ties import ToolTies
-from oi_tui.app.engine.tools.tool import Capabilities, Tool
+from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.tools.toolbox import Toolbox
 
 LONGEST = 20_000
@@ -67,14 +67,20 @@ class ToolDesk:
         self.keeper: RunKeeper = NO_KEEPER if self._changes is None else self._changes
         """Keeps files before code runs."""
         self._ties, self._make_tools = ties, services.make_tools
-        self.toolbox = Toolbox((*self._make_all(), *services.tools), spill_dir=services.spill_dir)
+        made = list(self._make_all())
+        own, of_files = ([tool for tool in made if bool(tool.origin) is is_brought] for is_brought in (False, True))
+        # Of two with one name the first counts: no file has the name of a tool of ours, or of a plugin's.
+        self.toolbox = Toolbox((*own, *services.tools, *of_files), spill_dir=services.spill_dir)
         self.skills = SkillDesk(session, kernels, tell, self._renew)
         self._servers = ServerDesk(services.mcp, self.toolbox, ties.emit, tell)
         self.end, self.add_resources = self._servers.end, self._servers.add_resources
         self._recovery: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """The session is open: what a killed engine left is found."""
+        """The session is open: say which tools could not be had, and find what a killed engine left."""
+        for tool in self.toolbox.left_out:
+            title = f"Another tool is named {tool.name}: the one of {tool.origin or 'oi-tui'} is left out."
+            self._session().notice("warning", title, "/tools lists those that there are.")
         self._servers.begin()
         if self._changes is not None:
             self._recovery = asyncio.create_task(self._changes.recover())
@@ -137,15 +143,18 @@ def _record(tool: Tool, *, off: bool) -> ToolRecord:
         name=tool.name,
         description=tool.description[:LONGEST],
         origin=tool.origin,
-        effects=_effects(tool.capabilities),
+        effects=_effects(tool),
         schema=json.dumps(tool.schema, ensure_ascii=False, indent=2)[:LONGEST],
         time_limit=tool.time_limit,
         off=off,
     )
 
 
-def _effects(capabilities: Capabilities) -> tuple[str, ...]:
+def _effects(tool: Tool) -> tuple[str, ...]:
     """What calls may do, in plain words."""
+    capabilities = tool.capabilities
+    if tool.place and tool.confinement.sandboxed:
+        return ("what code may do in the sandbox", *(["uses the network"] if capabilities.network else ()))
     words = {
         "changes files or data": capabilities.writes,
         "may delete": capabilities.writes and capabilities.destroys,

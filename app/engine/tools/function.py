@@ -1,8 +1,9 @@
 """A tool from a Python function: its name, docstring and type hints say what the model needs to know.
 
-@tool(capabilities=Capabilities(writes=False, network=False))
 def convert(amount: float, unit: Annotated[Literal["km", "mi"], "What the amount is in."]) -> float:
     '''Convert a distance to metres.'''
+
+tool_of(convert, capabilities=Capabilities(writes=False, network=False))
 
 A synchronous function runs in a thread of its own. Arguments have the types of the hints when the function gets them;
 `output` (or whatever is annotated `ToolOutput`) is where it says what it does. What it returns is shown by its type
@@ -11,26 +12,28 @@ A synchronous function runs in a thread of its own. Arguments have the types of 
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.tools.argument_types import ArgumentType, argument_schemas, argument_type
+from oi_tui.app.engine.tools.docstring_words import DocstringWords, read_docstring
 from oi_tui.app.engine.tools.results import tool_result
 from oi_tui.app.engine.tools.thread_call import call_in_thread
-from oi_tui.app.engine.tools.tool import NAME, Arguments, CallingOutput, Tool, ToolFailed, ToolOutput, error_text
-
-Function = TypeVar("Function", bound=Callable[..., Any])
+from oi_tui.app.engine.tools.tool import (
+    LONGEST_DESCRIPTION,
+    NAME,
+    Arguments,
+    CallingOutput,
+    Tool,
+    ToolFailed,
+    ToolOutput,
+    error_text,
+)
 
 OUTPUT = "output"
 """A parameter of this name without an annotation gets the `ToolOutput`."""
-
-_MARK = "__oi_tui_tool__"
-"""What `tool` leaves on a function: the fields of the tool that it is to be."""
-
-LONGEST = 4_000
-"""Characters of a description."""
 
 
 class _Parameter(NamedTuple):
@@ -47,31 +50,16 @@ class _Parameter(NamedTuple):
         return self.default is inspect.Parameter.empty
 
 
-def tool(function: Function | None = None, /, **about: Any) -> Any:
-    """Mark a function of a file in `tools/` as a tool; `about` are fields of `Tool`, as in `tool_of`."""
-
-    def mark(marked: Function) -> Function:
-        setattr(marked, _MARK, about)
-        return marked
-
-    return mark if function is None else mark(function)
-
-
-def marked_fields(function: object) -> dict[str, Any] | None:
-    """The fields that `tool` was given for this function, None where it is not marked."""
-    return getattr(function, _MARK, None)
-
-
 def tool_of(function: Callable[..., Any], **about: Any) -> Tool:
     """The tool that this function is. `about` are fields of `Tool`: what the function cannot say (`capabilities`,
     `preview`, `time_limit`), or says worse (`description`). SettingsError if it cannot be one."""
     name = str(about.pop("name", getattr(function, "__name__", "")))
     if not NAME.fullmatch(name):
         raise SettingsError(f"{name!r} is no name for a tool: a letter, then letters, digits, _ and -.")
-    told = _Docstring(function)
+    told = read_docstring(inspect.getdoc(function) or "")
     parameters, output = _parameters(function, name, told)
     schema = about.pop("schema", None) or _schema(parameters)
-    description = str(about.pop("description", "") or told.description or name.replace("_", " "))[:LONGEST]
+    description = str(about.pop("description", "") or told.description or name.replace("_", " "))[:LONGEST_DESCRIPTION]
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
     async def run(arguments: Arguments, said: ToolOutput) -> Any:
@@ -86,24 +74,7 @@ def tool_of(function: Callable[..., Any], **about: Any) -> Tool:
         raise SettingsError(f"The function {name} cannot be a tool: {error}") from error
 
 
-class _Docstring:
-    """What a docstring says, in any of the usual styles."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        import docstring_parser  # deferred: only where there are functions to read
-
-        written = inspect.getdoc(function) or ""
-        try:
-            told = docstring_parser.parse(written)
-        except docstring_parser.ParseError:
-            self.description, self.arguments = written, dict[str, str]()
-            return
-        parts = (told.short_description, told.long_description)
-        self.description = "\n\n".join(part for part in parts if part)
-        self.arguments = {one.arg_name: one.description or "" for one in told.params}
-
-
-def _parameters(function: Callable[..., Any], name: str, told: _Docstring) -> tuple[list[_Parameter], str]:
+def _parameters(function: Callable[..., Any], name: str, told: DocstringWords) -> tuple[list[_Parameter], str]:
     """What calls are made of, and the parameter that gets the output, "" if none does."""
     try:
         hints = get_type_hints(function, include_extras=True)
@@ -125,7 +96,7 @@ def _parameters(function: Callable[..., Any], name: str, told: _Docstring) -> tu
         except TypeError as error:
             raise SettingsError(f"The function {name} cannot be a tool: {one.name} is {error}") from error
         described = written or told.arguments.get(one.name, "")
-        parameters.append(_Parameter(one.name, kind, described[:LONGEST], one.default))
+        parameters.append(_Parameter(one.name, kind, described[:LONGEST_DESCRIPTION], one.default))
     return parameters, output
 
 

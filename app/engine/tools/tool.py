@@ -33,6 +33,9 @@ WHOLE = 0
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 """What all providers take as a name."""
 
+LONGEST_DESCRIPTION = 4_000
+"""Characters of a description that is read off a docstring."""
+
 _DEEPEST = 50
 """Levels of arguments that are looked through for paths."""
 
@@ -136,6 +139,8 @@ class Tool:
     origin: str = ""
     """Who brought it, for the question, the list of tools and the audit log: "plugin lab", "MCP server time",
     "tools/units.py"; "" is the program itself."""
+    place: str = ""
+    """What its calls run in, where that is not the engine: a kernel in the sandbox that `confinement` tells of."""
     foreign: bool = False
     """What it returns was written by others, who may want to steer the model: the session counts as tainted by it."""
     preview: Preview | None = None

@@ -61,7 +61,6 @@ _log = logging.getLogger(__name__)
 class ToolRunner:
     """Runs a call as a kernel runs code; each call has a runner of its own."""
 
-    place = ""
     elsewhere = False
     state: KernelState = "idle"
     generation = 1
@@ -86,6 +85,11 @@ class ToolRunner:
         """The answer to the question that is open."""
         self._over = asyncio.Event()
         """The call has ended, or nobody waits for it any more."""
+
+    @property
+    def place(self) -> str:
+        """What its calls run in, "" for the engine."""
+        return self.tool.place
 
     @property
     def confinement(self) -> Confinement:

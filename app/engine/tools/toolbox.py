@@ -23,6 +23,8 @@ class Toolbox:
     def __init__(self, tools: Iterable[Tool] = (), *, spill_dir: Path | None = None) -> None:
         """A tool whose name is taken is named in the log and left out. Long outputs are kept in `spill_dir`."""
         self._tools: dict[str, Tool] = {}
+        self.left_out: list[Tool] = []
+        """Those whose name was taken."""
         self._inner: dict[str, Tool] = {}
         """Those that only running code can call."""
         self.spill_dir = spill_dir
@@ -42,6 +44,7 @@ class Toolbox:
         for tool in tools:
             if tool.name in (EXECUTE, RECALL, FIND_TOOLS, ASK_MODEL) or tool.name in self._tools:
                 _log.error("there are two tools named %s: the second is left out", tool.name)
+                self.left_out.append(tool)
                 continue
             self._tools[tool.name] = tool
 
@@ -123,7 +126,5 @@ class Toolbox:
     def get(self, name: str) -> ToolRunner:
         """What runs one call of this tool; KernelError if there is none."""
         if (tool := self.find(name)) is None:
-            raise KernelError(
-                f"There is no tool named {name}.", hint="It may have come from a plugin that is not here."
-            )
+            raise KernelError(f"There is no tool named {name}.", hint="What brought it is not here, or is not enabled.")
         return ToolRunner(tool, self.spill_dir, self.questions, self.perform)

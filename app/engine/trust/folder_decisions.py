@@ -148,3 +148,12 @@ class FolderDecisions:
 def known_folders() -> FolderDecisions:
     """What this person decided; OiTuiError in plain words if our folder cannot be used."""
     return FolderDecisions(paths.private_dir(paths.data_dir()) / FOLDERS_FILE, owner=os.getuid())
+
+
+def trusts_folder(folder: Path) -> bool:
+    """Whether this person trusts it; not where the record cannot be relied on."""
+    try:
+        decision = known_folders().find(folder)
+    except SettingsError:
+        return False
+    return decision is not None and decision.trusted

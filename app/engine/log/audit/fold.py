@@ -223,8 +223,8 @@ class AuditFold:
     def begin(self, event: ExecutionStarted, block: ActionBlock, now: float) -> RunBegan:
         """The record of a run that is about to start: the source its kernel gets, not the one in the events."""
         known, where = self._action(event.block_id), self._where
-        # Tools run in the engine's process, whatever the kernels run in; and some kernels on another machine.
-        if isinstance(block, CallBlock) or event.elsewhere:
+        # Most tools run in the engine's process, whatever the kernels run in; and some kernels on another machine.
+        if (isinstance(block, CallBlock) and not event.place) or event.elsewhere:
             where = msgspec.structs.replace(where, sandbox="danger-full-access", network="full", proof="")
         elif event.apart and event.apart != FRESH_KERNEL:
             sandbox = where.sandbox.replace("read-only", "workspace-write")

@@ -1,0 +1,88 @@
+"""`oi-tui tools`: files begun, tried, enabled and called as a person does it, in processes of their own."""
+
+from pathlib import Path
+
+from support.enclosure import why_no_rung
+from support.programs import oi_tui
+
+BROKEN = '''"""Broken."""
+
+open("mark", "w").write("it ran")
+
+
+def half(number: int) -> int:
+    """Half of it.
+
+    >>> half(4)
+    2
+    """
+    return number
+'''
+
+
+class Program:
+    """The program in a folder of its own."""
+
+    def __init__(self, environ: dict[str, str], folder: Path) -> None:
+        folder.mkdir()
+        self.folder, self._environ = folder, environ
+        self.enclosed = not why_no_rung("space")
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        """What it says on stdout, then on stderr."""
+        runs, mode = (
+            words[0] in ("list", "show", "test", "run"),
+            ("danger-full-access", "workspace-write")[self.enclosed],
+        )
+        more = ["--sandbox", mode] if runs else []
+        ran = oi_tui(self._environ, "tools", *words, *more, cwd=self.folder)
+        said = (ran.stdout + ran.stderr).decode()
+        assert ran.returncode == code, said
+        return said
+
+
+def test_G18_a_file_is_begun_tried_enabled_and_called(clean_env: dict[str, str], tmp_path: Path) -> None:
+    tools = Program(clean_env, tmp_path / "work")
+    written = Path(tools("new", "units").splitlines()[0].removeprefix("Written: "))
+    assert "exists already" in tools("new", "units", code=2)
+    assert "1 example, 0 failed" in tools("test", str(written))
+    assert "is not enabled, so nothing of it runs" in tools("test", "units", code=2)
+    refused = tools("enable", "units", code=2)
+    assert "in the sandbox of your code" in refused
+    assert "to_metres(amount: float, unit: Literal['km', 'mi']='km')" in refused
+    assert "Nothing has changed." in refused
+    assert "tools/units.py is enabled." in tools("enable", "units", "--yes")
+    listed = [line.split(maxsplit=1) for line in tools("list").splitlines()]
+    what = dict(line for line in listed if len(line) == 2)
+    assert what["to_metres"].startswith("tools/units.py")
+    assert ("what code may do in the sandbox" in what["to_metres"]) is tools.enclosed
+    assert what["fetch_url"].split("  ")[0] == "part of oi-tui"
+    assert "uses the network" in what["fetch_url"]
+    assert what["enabled"].startswith("tools/units.py")
+    call = ("run", "to_metres", '{"amount": 2, "unit": "mi"}')
+    assert tools(*call, "--yes").splitlines()[0] == "3218.688"
+    assert "Not called: nobody is there" in tools(*call, code=7)
+    assert "do not fit at unit" in tools("run", "to_metres", '{"amount": 2, "unit": "x"}', "--yes", code=1)
+    assert "is no JSON object" in tools("run", "to_metres", "[1]", code=2)
+    assert "There is no tool named absent." in tools("run", "absent", "--yes", code=1)
+    audit = "".join(path.read_text() for path in tmp_path.glob("**/audit/*.jsonl"))
+    assert '"tool":"to_metres"' in audit
+    assert '"origin":"tools/units.py"' in audit
+    assert ('"sandbox":"workspace-write","network":"none"' in audit) is tools.enclosed
+    tools("disable", "units")
+    assert "There is no tool named to_metres." in tools(*call, "--yes", code=1)
+
+
+def test_G18_what_is_broken_or_of_a_folder_that_is_not_trusted_says_so(
+    clean_env: dict[str, str], tmp_path: Path
+) -> None:
+    tools = Program(clean_env, tmp_path / "work")
+    path = tools.folder / ".oi" / "tools" / "broken.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(BROKEN)
+    assert "counts once you trust the folder" in tools("enable", "broken", code=2)
+    assert "Did you mean fetch_url?" in tools("show", "fetch_ur", code=2)
+    assert not (tools.folder / "mark").exists()
+    assert "Expected:\n    2\nGot:\n    4" in tools("test", str(path), code=1)
+    path.write_text("def half(number):\n    'Half.'\n")
+    assert "whose argument number has no type hint" in tools("test", str(path), code=2)

@@ -1,0 +1,379 @@
+"""Files whose functions are tools: what is read off them, who agrees to them, and where they run."""
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oi_tui.app.engine.core.encoding import as_json
+from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.events import AnyEvent, InputRequested
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.kernels.base import RunResult
+from oi_tui.app.engine.kernels.launch import Launch
+from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.testing import FakeKernels
+from oi_tui.app.engine.tools.file_calls import FileCalls, run_cell, tools_of_files, trial_cell
+from oi_tui.app.engine.tools.ties import ToolTies
+from oi_tui.app.engine.tools.tool import ToolFailed
+from oi_tui.app.engine.tools.tool_file import ToolFile, WrongToolFile, read_functions
+from oi_tui.app.engine.tools.tool_runner import ToolRunner
+from oi_tui.app.engine.tools.toolbox import Toolbox
+from oi_tui.app.guide.pages import guide_page
+from oi_tui.plugins.decisions_file import plugin_decisions, tool_file_decisions
+from oi_tui.plugins.tool_files import enabled_tool_files, find_tool_file, find_tool_files, tool_file_troubles
+from support.enclosure import why_no_rung
+from support.plugin_packages import plugin_home
+from support.silent_output import SilentOutput
+from support.tool_calls import tool
+
+HINTS = '''
+from __future__ import annotations
+import typing as t
+from pathlib import Path
+
+open({mark!r}, "w").write("it ran")
+
+def ring(
+    times: int,
+    how: "t.Literal['soft', 'loud']" = "soft",
+    where: Path | None = None,
+    names: t.Annotated[list[str], "Who hears it."] = (),
+    *,
+    extra: dict[str, float] | None = None,
+    anything: t.Any = None,
+) -> str:
+    """Ring a bell.
+
+    Args:
+        times: How often.
+    """
+
+async def wait(seconds: float):
+    """Wait."""
+
+def helper(x):
+    return x
+
+def _private(x: int):
+    """No tool."""
+
+class Bell:
+    def ring(self):
+        """No tool either."""
+'''
+
+
+def test_G15_what_a_function_takes_is_read_off_its_hints_and_docstring_and_nothing_runs(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    ring, wait = read_functions(HINTS.replace("{mark!r}", repr(str(mark))))
+    assert not mark.exists()
+    assert (ring.name, ring.description, ring.paths, ring.is_async) == ("ring", "Ring a bell.", ("where",), False)
+    assert ring.schema == {
+        "type": "object",
+        "properties": {
+            "times": {"type": "integer", "description": "How often."},
+            "how": {"enum": ["soft", "loud"], "default": "soft"},
+            "where": {"anyOf": [{"type": "string", "description": "A path."}, {"type": "null"}], "default": None},
+            "names": {"type": "array", "items": {"type": "string"}, "description": "Who hears it."},
+            "extra": {
+                "anyOf": [{"type": "object", "additionalProperties": {"type": "number"}}, {"type": "null"}],
+                "default": None,
+            },
+            "anything": {"default": None},
+        },
+        "additionalProperties": False,
+        "required": ["times"],
+    }
+    assert (wait.name, wait.is_async, wait.signature) == ("wait", True, "wait(seconds: float)")
+
+
+def test_G15_the_guides_example_works_as_it_stands_there() -> None:
+    page = guide_page("tools")
+    assert page is not None
+    code, _ = re.findall(r"```python\n(.*?)```", page.text, re.DOTALL)
+    [count] = read_functions(code)
+    assert (count.name, count.paths, count.schema["required"]) == ("count_words", ("path",), ["path"])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("def f(", "is no Python"),
+        ("x = 1", "has no public function with a docstring"),
+        ("def f(x):\n    'Do.'", "argument x has no type hint"),
+        ("def f(*x: int):\n    'Do.'", "takes arguments without a name"),
+        ("def f(x: int, /):\n    'Do.'", "takes arguments without a name"),
+        ("def f(x: bytes):\n    'Do.'", "has the hint bytes; known are str"),
+        ("def f(x: list[Path]):\n    'Do.'", "has paths within another type"),
+        ("def f(x: Literal[None]):\n    'Do.'", "Literal of something else"),
+        ("def f(x: 'int |'):\n    'Do.'", "which is no Python"),
+        ("def größe(x: int):\n    'Do.'", "whose name is none for a tool"),
+        ("\n".join(f"def f{n}():\n    'Do.'" for n in range(51)), "more than 50 functions"),
+        ("#" * 200_001, "more than 200,000 characters"),
+        ("(" * 5_000, "is no Python"),
+        ("x = '\0'", "is no Python"),
+    ],
+)
+def test_G15_a_file_that_can_be_none_says_why(text: str, why: str) -> None:
+    with pytest.raises(WrongToolFile, match=why):
+        read_functions(text)
+
+
+# -- who agrees to it -----------------------------------------------------------------------------------
+
+SAFE = 'open({mark!r}, "w").write("it ran")\n\ndef ring() -> str:\n    """Ring."""\n    return "ding"\n'
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A person's home, a folder with tools, and the mark that a file leaves which runs."""
+    with plugin_home(tmp_path / "home", monkeypatch):
+        for folder in (tmp_path / "home" / "config" / "oi-tui" / "tools", tmp_path / "work" / ".oi" / "tools"):
+            folder.mkdir(parents=True)
+            (folder / "bell.py").write_text(SAFE.replace("{mark!r}", repr(str(tmp_path / "mark"))))
+        yield tmp_path
+
+
+def enable(name: str, folder: Path | None = None) -> None:
+    found = find_tool_file(name, folder)
+    assert found is not None
+    tool_file_decisions().decide(found.name, "enabled", found.digest)
+
+
+def told(folder: Path | None) -> list[str]:
+    return [trouble.title for trouble in tool_file_troubles(folder)]
+
+
+def test_G16_a_new_or_changed_file_has_no_tools_until_the_person_agrees_and_is_told_of(place: Path) -> None:
+    own, theirs = (
+        place / "home" / "config" / "oi-tui" / "tools" / "bell.py",
+        place / "work" / ".oi" / "tools" / "bell.py",
+    )
+    assert [one.name for one in find_tool_files(None)] == ["tools/bell.py"], "an untrusted folder brings none"
+    assert told(place / "work") == [
+        "tools/bell.py has tools that are not enabled: ring().",
+        f"{theirs} has tools that are not enabled: ring().",
+    ]
+    assert told(place / "work") == [], "once"
+    assert list(enabled_tool_files(place / "work")) == []
+    enable("tools/bell.py")
+    [file] = enabled_tool_files(place / "work")
+    assert (file.origin, file.text, [one.name for one in file.functions]) == (
+        "tools/bell.py",
+        own.read_text(),
+        ["ring"],
+    )
+    assert tool_file_decisions().all()[str(theirs)].state == "told"
+    assert plugin_decisions().all() == {}
+    own.write_text(own.read_text() + "\n# changed\n")
+    assert list(enabled_tool_files(place / "work")) == []
+    assert told(None) == ["The tools of tools/bell.py are left out: it has changed since you enabled it."]
+    own.write_text("def ring(x):\n    'Ring.'\n")
+    [trouble] = tool_file_troubles(None)
+    assert "whose argument x has no type hint" in trouble.title
+    assert "oi-tui tools enable tools/bell.py" in trouble.hint
+    assert not (place / "mark").exists()
+
+
+@pytest.mark.parametrize("spoil", ["link", "others", "record"])
+def test_G16_a_file_that_others_could_have_written_has_no_tools(place: Path, spoil: str) -> None:
+    own = place / "home" / "config" / "oi-tui" / "tools" / "bell.py"
+    enable("bell")
+    assert list(enabled_tool_files(None))
+    match spoil:
+        case "link":
+            own.rename(place / "elsewhere.py")
+            own.symlink_to(place / "elsewhere.py")
+        case "others":
+            own.chmod(0o666)
+        case _:
+            (place / "home" / "data" / "oi-tui" / "plugins.toml").write_text("[tools\n")
+    assert list(enabled_tool_files(None)) == []
+    if spoil != "record":
+        assert ("is a link" if spoil == "link" else "go-w") in told(None)[0]
+    else:
+        with pytest.raises(SettingsError):
+            tool_file_decisions().all()
+
+
+def test_G16_decisions_about_plugins_and_about_tools_are_kept_beside_each_other(place: Path) -> None:
+    plugin_decisions().decide("tale", "enabled", "1")
+    enable("bell")
+    plugin_decisions().decide("tale", "disabled", "2")
+    assert plugin_decisions().all().keys() == {"tale"}
+    assert tool_file_decisions().all().keys() == {"tools/bell.py"}
+
+
+def test_G16_no_file_takes_the_name_of_another_tool(place: Path) -> None:
+    enable("bell")
+    ties = ToolTies(session_id=str, blocks=tuple, emit=lambda event: None, kernels=FakeKernels())
+    [ring] = tools_of_files(lambda: enabled_tool_files(None))(ties)
+    box = Toolbox([tool(name="ring"), ring])
+    found = box.find("ring")
+    assert found is not None
+    assert found.origin == ""
+    assert [one.origin for one in box.left_out] == ["tools/bell.py"]
+
+
+# -- where it runs --------------------------------------------------------------------------------------
+
+BELL = '''
+import asyncio
+import time
+from pathlib import Path
+
+CALLS = []
+
+def ring(times: int) -> str:
+    """Ring.
+
+    >>> ring(2)
+    'dingding'
+    """
+    CALLS.append(times)
+    return "ding" * times
+
+def rung() -> list[int]:
+    """How often it was rung."""
+    return CALLS
+
+async def wait(seconds: float) -> str:
+    """Wait."""
+    await asyncio.sleep(seconds)
+    return "waited"
+
+def block(seconds: float) -> None:
+    """Block."""
+    print("blocks")
+    time.sleep(seconds)
+
+def read(path: Path) -> str:
+    """Read a file."""
+    return path.read_text()
+
+def write(path: Path) -> None:
+    """Write a file."""
+    path.write_text("x")
+
+def connect(port: int) -> None:
+    """Connect to this machine."""
+    import socket
+    socket.create_connection(("127.0.0.1", port), timeout=5)
+
+def question() -> str:
+    """Ask."""
+    return "you said " + input("Well?")
+
+def name_of_module() -> str:
+    """Where it is."""
+    return __name__.partition("_file_")[0]
+'''
+FILE = ToolFile("tools/bell.py", "/nowhere/tools/bell.py", BELL, read_functions(BELL))
+
+
+class Bells:
+    """Calls of one session's file of tools."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+        self._calls = FileCalls(kernels)
+
+    def runner(self, name: str) -> ToolRunner:
+        return ToolRunner(self._calls.tool(FILE, next(one for one in FILE.functions if one.name == name)))
+
+    async def call(self, name: str, answer: str | None = None, **arguments: object) -> tuple[RunResult, str]:
+        said: list[str] = []
+        runner, answers = self.runner(name), list[asyncio.Task[None]]()
+
+        def take(event: AnyEvent) -> None:
+            match getattr(event, "output", event):
+                case StreamOutput(text=text):
+                    said.append(text)
+                case RichOutput(data=data):
+                    said.append(data["text/plain"])
+                case ErrorOutput(value=value):
+                    said.append(value)
+                case InputRequested() if answer is not None:
+                    answers.append(asyncio.ensure_future(runner.answer(answer)))
+                case _:
+                    pass
+
+        async with asyncio.timeout(60):
+            result = await runner.run(as_json(arguments).decode(), "b1", take)
+        return result, "".join(said)
+
+
+async def test_G17_functions_run_in_a_kernel_of_their_own_in_the_sandbox_of_code(tmp_path: Path) -> None:
+    if why := why_no_rung("space"):
+        pytest.skip(why)
+    work, home = tmp_path / "work", tmp_path / "home"
+    for folder in (work, home):
+        folder.mkdir()
+    (home / "secret").write_text("secret")
+    profile = Profile(mode="workspace-write", workspace=work, home=home, hidden=(home,), rung="space")
+    kernels = Kernels(Launch(cwd=work, sandbox=profile))
+    bells = Bells(kernels)
+    held = bells.runner("ring").confinement
+    assert (held.sandboxed, held.offline) == (True, True)
+    assert bells.runner("ring").place.startswith("Python")
+    try:
+        assert await bells.call("ring", times=2) == (RunResult(status="ok"), "dingding")
+        assert (await bells.call("rung"))[1] == json.dumps([2], indent=2), "the module lives on"
+        assert (await bells.call("wait", seconds=0.01))[1] == "waited"
+        assert (await bells.call("question", "yes"))[1] == "you said yes"
+        assert (await bells.call("name_of_module"))[1] == "oi_tui_tool"
+        assert (await bells.call("write", path="in.txt"))[0].status == "ok"
+        assert (work / "in.txt").read_text() == "x"
+        failed, why = await bells.call("read", path=str(home / "secret"))
+        assert failed.status == "error"
+        assert why.splitlines()[-1].startswith("FileNotFoundError")
+        assert why.startswith("File /nowhere/tools/bell.py"), "the traceback begins in the file"
+        assert BELL not in why
+        await bells.call("write", path=str(home / "out.txt"))
+        assert not (home / "out.txt").exists()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            assert (await bells.call("connect", port=server.getsockname()[1]))[0].status == "error"
+        assert "do not fit at times" in (await bells.call("ring", times="two"))[1]
+        assert kernels.started_kernels() == (), "none of those that run code"
+        await kernels.restart()
+        assert (await bells.call("rung"))[1] == "[]", "a restart of all kernels is one of this"
+    finally:
+        await kernels.close()
+    assert kernels.tool_kernel().state == "cold"
+
+
+async def test_G17_a_call_is_interrupted_and_the_next_one_runs(tmp_path: Path) -> None:
+    bells = Bells(Kernels(Launch(cwd=tmp_path)))
+    runner, began = bells.runner("block"), asyncio.Event()
+    try:
+        running = asyncio.ensure_future(runner.run('{"seconds": 60}', "b1", lambda event: began.set()))
+        async with asyncio.timeout(60):
+            await began.wait()
+            waiting = asyncio.ensure_future(bells.call("ring", times=1))
+            assert await runner.interrupt() == "signal"
+            assert (await running).status == "interrupted"
+            assert (await waiting)[1] == "ding"
+            await run_cell(bells.kernels.tool_kernel(), trial_cell(FILE), heard := Heard())
+            assert heard.text == "1 example, 0 failed\n"
+            broken = FILE._replace(text=BELL.replace("'dingding'", "'dong'"))
+            with pytest.raises(ToolFailed, match="1 of 1 failed"):
+                await run_cell(bells.kernels.tool_kernel(), trial_cell(broken), heard)
+            assert "Expected:\n    'dong'\nGot:\n    'dingding'" in heard.text
+    finally:
+        await bells.kernels.close()
+
+
+class Heard(SilentOutput):
+    """What a trial says."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def print(self, text: str) -> None:
+        self.text += text
