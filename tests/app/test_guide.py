@@ -150,3 +150,18 @@ def _anchors(text: str) -> set[str]:
     """As GitHub makes them of headings."""
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_g19_what_the_tools_of_other_programs_are_here_is_here() -> None:
+    rows = [line.split(" | ") for line in read(GUIDE / "coming-from.md").splitlines() if line.startswith("| ")][1:]
+    slashes = {command.slash for command in COMMANDS if command.slash}
+    engine = "".join(read(path) for path in (ROOT / "app" / "engine").rglob("*.py"))
+    named = [name for row in rows for name in re.findall(r"`([^`]+)`", row[1])]
+    assert len(named) > 20
+    for name in named:
+        if name.startswith("/"):
+            assert name[1:] in slashes, name
+        elif name.startswith("oi-tui "):
+            assert name.split()[1] in {"run", *SUBCOMMANDS}, name
+        elif re.fullmatch(r"[a-z]+_[a-z]+", name):
+            assert name == "server__tool" or f'"{name}"' in engine or f"def {name}(" in engine, name
