@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock, NoticeBlock
-from oi_tui.app.engine.core.events import InputRequested
+from oi_tui.app.engine.core.events import InputRequested, SessionOpened
 from oi_tui.app.engine.core.outcomes import Verdict
-from oi_tui.app.engine.core.protocol import Failed
-from oi_tui.app.engine.core.verbs import Answer, Decide, Open
+from oi_tui.app.engine.core.protocol import Detached, Failed, SessionGone
+from oi_tui.app.engine.core.verbs import Answer, Decide, Detach, Leave, Open
 from oi_tui.app.engine.mcp.wire_reader import LONGEST_LINE, MOST_SCOLDINGS
 from oi_tui.app.engine.session.assistant_desk import MOST_WAITING
 from oi_tui.app.subcommands.mcp import mcp
@@ -45,10 +45,12 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServedPlace:
     return place
 
 
-def test_N17_a_hostile_client_holds_up_nothing(tmp_path: Path) -> None:
+def test_N16_N17_a_hostile_client_holds_up_nothing_and_nothing_of_it_stays(tmp_path: Path) -> None:
     place = ServedPlace(tmp_path)
     with RawProgram(place, "--yes") as program:
         program.greet()
+        program.ask(1, "tools/call", name="run_code", arguments={"code": "print('up')"})
+        assert program.until(1)["result"]["content"][0]["text"] == "up"
         for nonsense in (
             b"no message",
             b"[1]",
@@ -62,8 +64,8 @@ def test_N17_a_hostile_client_holds_up_nothing(tmp_path: Path) -> None:
         for _ in range(200):
             program.say(b"again no message")
         told = 0
-        program.ask(1, "ping")
-        while (found := program.hear()).get("id") != 1:
+        program.ask(2, "ping")
+        while (found := program.hear()).get("id") != 2:
             assert found["error"]["code"] == -32700
             told += 1
         assert told == MOST_SCOLDINGS - 6
@@ -76,32 +78,22 @@ def test_N17_a_hostile_client_holds_up_nothing(tmp_path: Path) -> None:
         for number in range(1_000, 1_000 + FLOOD):
             cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
             program.say(json.dumps(cancelled).encode())
-        program.ask(2, "tools/call", name="read_state", arguments={})
-        assert json.loads(program.until(2)["result"]["content"][0]["text"])["session"]
-        assert program.end() == 0
-        assert processes_in(place.folder) == []
-
-
-def test_N16_with_the_end_of_its_input_everything_ends_and_nothing_stays(tmp_path: Path) -> None:
-    place = ServedPlace(tmp_path)
-    with RawProgram(place, "--yes") as program:
-        program.greet()
-        program.ask(1, "tools/call", name="run_code", arguments={"code": "print('up')"})
-        assert "up" in json.dumps(program.until(1))
-        program.ask(2, "tools/call", name="run_code", arguments={"code": "import time; time.sleep(600)"})
+        program.ask(3, "tools/call", name="read_state", arguments={})
+        assert json.loads(program.until(3)["result"]["content"][0]["text"])["session"]
+        program.ask(4, "tools/call", name="run_code", arguments={"code": "import time; time.sleep(600)"})
         began = time.monotonic()
         assert program.end() == 0
         assert time.monotonic() - began < 20
-        assert processes_in(place.folder) == []
-        assert not list((place.home / "state/oi-tui/engines").rglob("*.*"))
-        ((record, blocks),) = place.sessions()
-        assert record.title == "raw 1: print('up')"
-        assert next(block.state for block in blocks if isinstance(block, CodeBlock)) == "ok"
-        checked = subprocess.run(
-            [str(PROGRAM), "audit", "verify"], env=place.environ, capture_output=True, text=True, timeout=60
-        )
-        assert checked.returncode == 0, checked.stdout + checked.stderr
-        assert f"{record.id}: intact" in checked.stdout
+    assert processes_in(place.folder) == []
+    assert not list((place.home / "state/oi-tui/engines").rglob("*.*"))
+    ((record, blocks),) = place.sessions()
+    assert record.title == "raw 1: print('up')"
+    assert next(block.state for block in blocks if isinstance(block, CodeBlock)) == "ok"
+    checked = subprocess.run(
+        [str(PROGRAM), "audit", "verify"], env=place.environ, capture_output=True, text=True, timeout=60
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert f"{record.id}: intact" in checked.stdout
 
 
 # -- N15: approval -----------------------------------------------------------------------------------------
@@ -156,6 +148,19 @@ async def test_N15_what_nobody_approves_is_refused_and_an_attached_front_end_is_
         wanted = asyncio.create_task(assistant.call("run_code", code="'still here'"))
         await decide(front, "still", "run")
         assert (await wanted).text == "'still here'"
+        await front.client.send(Detach())
+        left = narrow(await front.until(lambda reply: isinstance(reply, Detached)), Detached)
+        assert (left.session_id, left.idle_limit) == (live.session_id, 0.0)  # it does not end for want of work
+    async with attached_front(await only_session()) as front:
+        await front.client.send(Open(session_id=live.session_id))
+        await front.client.send(Open())  # another session beside it, which leaves the assistant's open
+        await front.until_event(SessionOpened)
+        assert json.loads((await assistant.call("read_state")).text)["session"] == live.session_id
+        await front.client.send(Leave(session_id=live.session_id))
+        await front.until(lambda reply: isinstance(reply, SessionGone))
+        closed = await assistant.call("run_code", code="1")
+        assert closed.failed
+        assert "closed this session" in closed.text
         await standing.end()
         ended = narrow(await front.until(lambda reply: isinstance(reply, Failed)), Failed)
         assert "has ended" in ended.title

@@ -182,7 +182,8 @@ class AssistantDesk:
             session.session.report(error, "warning")
         what = proposal.tool or one_line(proposal.source.strip().partition("\n")[0])
         await self._engine.handle(EditSession(session_id=self._session_id, title=f"{self._client}: {what}"[:80]))
-        session.session.notice("info", f"{self._client} works in this session over MCP. You decide what it runs.")
+        title = f"{self._client} works in this session over MCP."
+        session.session.notice("info", title, "Your rules and answers decide what it runs.")
 
     async def _attend(self, session: OpenSession, job: ProposedJob, report: ReportRun) -> None:
         """Until the job is over; the client is told how it goes, and a question that nobody sees is not waited for."""
