@@ -16,9 +16,8 @@ import os
 import pwd
 from collections.abc import Iterator
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -32,6 +31,9 @@ from oi_tui.plugins.builtin import BUILT_IN
 from oi_tui.plugins.code_digest import UnknownCode, digest_of_code
 from oi_tui.plugins.decisions_file import PluginDecision
 from oi_tui.plugins.screen_specs import ScreenHooks
+
+if TYPE_CHECKING:
+    from importlib import metadata  # with zipfile and email: who enabled no package of plugins goes without
 
 GROUP = "oi_tui.plugins"
 """Of entry points."""
@@ -86,10 +88,21 @@ def plugin_folder() -> Path:
 
 
 def find_plugins() -> list[FoundPlugin]:
-    """All there are, built-in ones last; takes some 15 ms for the packages."""
-    packages = {_key(point.dist): point.dist for point in metadata.entry_points(group=GROUP) if point.dist is not None}
+    """All there are, built-in ones last."""
+    return [*find_added_plugins(), *built_in_plugins()]
+
+
+def find_added_plugins() -> list[FoundPlugin]:
+    """Those that oi-tui does not bring; takes some ms for the packages."""
+    from importlib import metadata  # as above
+
+    packages: dict[str, metadata.Distribution] = {}
+    for dist in metadata.distributions():
+        # `metadata.entry_points` would parse those of all packages first.
+        if GROUP in (dist.read_text("entry_points.txt") or "") and dist.entry_points.select(group=GROUP):
+            packages.setdefault(_key(dist), dist)  # the first on the path is what Python imports
     found = [package_plugin(dist) for _, dist in sorted(packages.items())]
-    return [*found, *map(file_plugin, plugin_files()), *built_in_plugins()]
+    return [*found, *map(file_plugin, plugin_files())]
 
 
 def find_plugin(name: str) -> FoundPlugin | None:
@@ -98,6 +111,8 @@ def find_plugin(name: str) -> FoundPlugin | None:
         return next(plugin for plugin in built_in_plugins() if plugin.name == name)
     if name.endswith(".py"):
         return next((file_plugin(path) for path in plugin_files() if path.name == name), None)
+    from importlib import metadata  # as above
+
     try:
         found = package_plugin(metadata.distribution(name))
     except (metadata.PackageNotFoundError, ValueError):
@@ -124,7 +139,7 @@ def built_in_plugins() -> Iterator[FoundPlugin]:
         )
 
 
-def package_plugin(dist: metadata.Distribution) -> FoundPlugin:
+def package_plugin(dist: "metadata.Distribution") -> FoundPlugin:
     """A package as its installer described it."""
     name, points = _key(dist), [point for point in dist.entry_points if point.group == GROUP]
     about, record = dist.metadata, dist.read_text("RECORD") or ""
@@ -167,7 +182,7 @@ def _has_hashes(record: str) -> bool:
 _AUTHORS = ("Author", "Author-email", "Maintainer", "Maintainer-email")
 
 
-def _key(dist: metadata.Distribution) -> str:
+def _key(dist: "metadata.Distribution") -> str:
     return str(dist.metadata["Name"] or "").lower().replace("_", "-")
 
 

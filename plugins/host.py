@@ -25,8 +25,8 @@ from oi_tui.plugins.finding import (
     SPECS,
     FoundPlugin,
     Process,
+    find_added_plugins,
     find_plugin,
-    find_plugins,
     plugin_of_text,
     read_plugin_file,
 )
@@ -163,8 +163,8 @@ def new_plugins() -> Iterator[Trouble]:
     try:
         decisions = plugin_decisions()
         known = decisions.all()
-        for found in find_plugins():
-            if found.kind != "built-in" and found.name not in known:
+        for found in find_added_plugins():
+            if found.name not in known:
                 decisions.decide(found.name, "told", found.digest)
                 yield Trouble(found.name, "", "is new", _describe(found))
     except OiTuiError as error:

@@ -1,7 +1,8 @@
 """What plugins of the screen's process are given and give, as values. They give text, which the screen makes safe."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from oi_tui.app.engine.core.blocks import Block
 
@@ -10,15 +11,13 @@ LinesAt = Callable[[int], Iterable[str]]
 `\\x1b[2m` is dim, `\\x1b[0m` ends both). All other codes are taken out, wide lines are moved sideways, not wrapped."""
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True):
     """What a renderer returns where no other form says it; called again at another width, on the screen's thread."""
 
     lines: LinesAt
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionView:
+class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     """The session that the screen shows, as it is."""
 
     session_id: str
@@ -32,15 +31,13 @@ class SessionView:
     """US dollars; None where it is not known."""
 
 
-@dataclass(frozen=True)
-class Insert:
+class Insert(msgspec.Struct, frozen=True):
     """Text that a slash command puts at the cursor of the prompt; the person sends it or not."""
 
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlashCommand:
+class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
     """A slash command. It cannot approve, send or run anything."""
 
     name: str
@@ -55,8 +52,7 @@ class SlashCommand:
     """What may stand behind it, for the help: `[NAME]`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SidePanel:
+class SidePanel(msgspec.Struct, frozen=True, kw_only=True):
     """A window with text, opened by `/panel NAME`."""
 
     name: str
@@ -66,8 +62,7 @@ class SidePanel:
     """As `LinesAt`, of a session."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StatusItem:
+class StatusItem(msgspec.Struct, frozen=True, kw_only=True):
     """A few words at the right of the status line; they go first where there is no room."""
 
     name: str

@@ -22,7 +22,6 @@ from oi_tui.app.engine.files.settings_file import (
 )
 from oi_tui.app.engine.files.settings_lines import KeyPath, setting_line, setting_lines
 from oi_tui.app.engine.secrets.environment import is_credential
-from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in
 from oi_tui.app.engine.trust.folder_settings import CONFIG, read_folder_settings
 from oi_tui.app.flags import SETTING_OF_FLAG, Flags
 from oi_tui.app.frontend.workplace import Workplace
@@ -79,6 +78,8 @@ def holds_secret(path: KeyPath, value: Any) -> bool:
         case str():
             if path[:3] == _HEADERS and not value.startswith("$"):
                 return True
+            from oi_tui.app.engine.secrets.redaction import Redactor, secrets_in  # for those who look at settings
+
             named = path[:3] == ("model", "extra", "body") and any(is_credential(part, "") for part in path[3:])
             return named or is_credential("", value) or bool(Redactor(secrets_in(os.environ)).places(value))
         case _:

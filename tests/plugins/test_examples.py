@@ -17,7 +17,7 @@ from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.hooks.specs import EngineHooks
 from oi_tui.app.engine.testing import FakeModel
-from oi_tui.plugins import examples
+from oi_tui.plugins import examples, host
 from oi_tui.plugins.examples import clock, stopwatch, vega_lite
 from oi_tui.plugins.screen_specs import ScreenHooks
 from oi_tui.themes.loader import load_palette
@@ -96,7 +96,7 @@ def before_request(request):
 def _vega_lite(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The renderer as the one plugin of the screen."""
     hooks = Hooks(ScreenHooks, [("vega-lite", vega_lite)])
-    monkeypatch.setattr(registry, "screen_hooks", lambda: hooks)
+    monkeypatch.setattr(host, "screen_hooks", lambda: hooks)
     registry.plugin_renderers.cache_clear()
     yield
     registry.plugin_renderers.cache_clear()

@@ -1,13 +1,13 @@
 """What others add to the kernels there are: programs that run a language, and forms of values in the Python kernel."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from oi_tui.app.engine.core.values import Language
 
 
-@dataclass(frozen=True, kw_only=True)
-class KernelProgram:
+class KernelProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A Jupyter kernel that is not installed as a kernelspec: started like those, in the same sandbox."""
 
     language: Language
@@ -15,13 +15,12 @@ class KernelProgram:
     argv: tuple[str, ...]
     """`{connection_file}` is replaced by the file with the addresses."""
     aliases: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)
     signals: bool = True
     """Whether SIGINT interrupts it; otherwise a message does."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LanguageProgram:
+class LanguageProgram(msgspec.Struct, frozen=True, kw_only=True):
     """A language without a kernel: each cell is a file that a program runs, in the sandbox of the shell."""
 
     language: Language
@@ -34,8 +33,7 @@ class LanguageProgram:
 Program = KernelProgram | LanguageProgram
 
 
-@dataclass(frozen=True, kw_only=True)
-class KernelForm:
+class KernelForm(msgspec.Struct, frozen=True, kw_only=True):
     """One more form in which values of a type leave the Python kernel, beside their text."""
 
     mime: str

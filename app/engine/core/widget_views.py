@@ -1,8 +1,9 @@
 """A widget of a kernel, as plugins see it, and what they say of it: how it looks as text, and what can be operated."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from oi_tui.app.engine.core.widget_controls import ControlValue, WidgetControl
 
@@ -51,8 +52,7 @@ class KernelWidget:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class WidgetView:
+class WidgetView(msgspec.Struct, frozen=True, kw_only=True):
     """How a widget is shown."""
 
     lines: Sequence[str] = ()

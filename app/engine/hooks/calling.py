@@ -3,9 +3,9 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 import pluggy
 
 from oi_tui.app.engine.hooks.specs import PROJECT, EngineHooks
@@ -110,8 +110,7 @@ class PluginHung(PluginFailed):
     """It reached its time limit."""
 
 
-@dataclass
-class _Record:
+class _Record(msgspec.Struct):
     """What a hook of a plugin has done."""
 
     slow: int = 0

@@ -1,15 +1,15 @@
 """What plugins give to hooks, as values."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.transcript.outline import SessionOutline
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What a policy of a plugin says of an action. There is none that allows: rules and mode have the last word."""
 
     verdict: Literal["ask", "deny"]
@@ -17,24 +17,21 @@ class Judgement:
     """For the person and, of what is denied, for the model."""
 
 
-@dataclass(frozen=True)
-class Refuse:
+class Refuse(msgspec.Struct, frozen=True):
     """A request is not sent, or an answer is not used."""
 
     reason: str
     """For the person."""
 
 
-@dataclass(frozen=True)
-class SessionContent:
+class SessionContent(msgspec.Struct, frozen=True):
     """A session as exporters get it: folded, pictures left out where that is wanted."""
 
     blocks: tuple[Block, ...]
     outline: SessionOutline
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exporter:
+class Exporter(msgspec.Struct, frozen=True, kw_only=True):
     """A file format that sessions can be written in."""
 
     format: str
@@ -48,16 +45,14 @@ class Exporter:
     person should read."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImportedContent:
+class ImportedContent(msgspec.Struct, frozen=True, kw_only=True):
     """What an importer read."""
 
     blocks: tuple[Block, ...]
     outline: SessionOutline | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Importer:
+class Importer(msgspec.Struct, frozen=True, kw_only=True):
     """A file format that sessions can be read from. What is read is a stranger's: nothing of it runs or is granted."""
 
     format: str

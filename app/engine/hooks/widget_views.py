@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import cached_property
 from itertools import islice
@@ -22,8 +21,7 @@ MOST_OF_VIEW = 1_000
 """Lines of one widget that are used, characters of each, and options of its control."""
 
 
-@dataclass
-class _Viewer:
+class _Viewer(msgspec.Struct):
     """A function of a plugin that shows the widgets of one model."""
 
     plugin: str

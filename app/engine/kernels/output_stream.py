@@ -6,7 +6,6 @@ What arrives comes from a process that is not trusted: anything may be claimed, 
 import asyncio
 import logging
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -59,8 +58,7 @@ ERRORS_LIMIT = 20
 """Errors of one run: a cell has one, and its background tasks may have some more."""
 
 
-@dataclass
-class DisplayCharge:
+class DisplayCharge(msgspec.Struct):
     """What a display took of the room that there is; an update that is no larger takes nothing more."""
 
     text: int = 0

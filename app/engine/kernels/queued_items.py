@@ -1,6 +1,6 @@
 """What waits in the queue of a run until it is emitted, in a form that what comes later can join or replace."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
@@ -14,30 +14,26 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import StreamName
 
 
-@dataclass
-class DisplayChange:
+class DisplayChange(msgspec.Struct):
     """An update in the queue; it may still be replaced by a newer one."""
 
     event: OutputUpdated
 
 
-@dataclass
-class LatestMark:
+class LatestMark(msgspec.Struct):
     """A line or a question in the queue; where there are too many, it may still be replaced by a newer one."""
 
     event: ActiveLineChanged | InputRequested
 
 
-@dataclass
-class StreamText:
+class StreamText(msgspec.Struct):
     """Text of a stream in the queue; more may join it."""
 
     name: StreamName
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = msgspec.field(default_factory=list)
 
 
-@dataclass
-class TailDue:
+class TailDue(msgspec.Struct):
     """Send the tail of a stream, in its state when somebody reads this."""
 
     name: StreamName

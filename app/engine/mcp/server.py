@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -47,8 +46,7 @@ STEADY = 60.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerSeat:
+class ServerSeat(msgspec.Struct, frozen=True, kw_only=True):
     """Where servers run, and who hears of them."""
 
     folder: Path

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.values import Level
@@ -23,8 +24,7 @@ MISSING = "MCP servers need a package that is not installed."
 MISSING_HINT = "pip install 'oi-tui[mcp]' (pipx inject oi-tui mcp; uv tool install 'oi-tui[mcp]') brings it."
 
 
-@dataclass(eq=False)
-class Member:
+class Member(msgspec.Struct, eq=False):
     """A session that uses them."""
 
     toolbox: Toolbox

@@ -6,9 +6,10 @@ httpx is passed in, as it takes a tenth of a second to import.
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
+
+import msgspec
 
 from oi_tui.app.engine.core.http_session import REDIRECTS
 from oi_tui.app.engine.core.offline import HINT, is_offline, is_this_machine
@@ -44,8 +45,7 @@ UNPACKED = (b"content-encoding", b"content-length")
 """Headers that no longer apply to the decompressed content."""
 
 
-@dataclass(kw_only=True)
-class SentRequest:
+class SentRequest(msgspec.Struct, kw_only=True):
     """A request to a model that LiteLLM sends for us, and what it does not tell of the answer."""
 
     timeouts: Mapping[str, float | None]

@@ -5,11 +5,11 @@ Pure. Where the facts come from: lean_facts.py, litellm_facts.py.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec.structs import replace
 
 from oi_tui.app.engine.core.errors import ModelError
@@ -23,8 +23,7 @@ DUMMY_KEY = "no-key"
 """For servers that want none: clients insist on having one."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """One model, ready to be asked."""
 
     model: str
@@ -41,7 +40,7 @@ class Facts:
     asked: ModelEndpoint
     takes_schema: bool = False
     """Whether a schema in the request holds its answer to it, as far as is known."""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Further headers of each request."""
     rates: Rates | None = None
     """What tokens cost here; None where nobody says, or where LiteLLM is asked instead."""

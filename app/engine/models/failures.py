@@ -8,9 +8,10 @@ also keeps LiteLLM and aiohttp out of the imports here. The errors of our own cl
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models.hosted import provider_title
@@ -95,8 +96,7 @@ def shown_address(url: str) -> str:
     return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelEndpoint:
+class ModelEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Who was asked, for the words of an error."""
 
     model: str
@@ -132,8 +132,7 @@ class ModelEndpoint:
         return provider_title(self.provider) or self.model
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequestFailure:
+class RequestFailure(msgspec.Struct, frozen=True, kw_only=True):
     """A failed request: the error, and whether and when it may be sent again."""
 
     error: ModelError

@@ -4,8 +4,9 @@ Pure. How the models themselves are asked: providers.py.
 """
 
 import difflib
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from oi_tui.app.engine.models.providers import CHAT_PROVIDERS, THROUGH_LITELLM, same_server
 
@@ -13,8 +14,7 @@ ListForm = Literal["openai", "anthropic", "gemini", "ollama"]
 """How a server lists its models, and what a key is sent as."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class HostedProvider:
+class HostedProvider(msgspec.Struct, frozen=True, kw_only=True):
     """A company that answers for money, and a good model of theirs to begin with."""
 
     name: str

@@ -1,9 +1,10 @@
 """What is known of a model that we ask ourselves: from the settings, the environment and the price list."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.offline import HINT, is_offline
@@ -25,8 +26,7 @@ from oi_tui.app.engine.models.prices import rates_of
 from oi_tui.app.engine.models.providers import ChatProvider, LeanChoice, same_server
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerPlace:
+class ServerPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where a model's server is."""
 
     base: str

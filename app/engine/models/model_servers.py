@@ -1,9 +1,11 @@
 """Where models are listed: servers on this machine and others that the user names, and providers. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
 
 from oi_tui.app.engine.models.facts import is_loopback
 from oi_tui.app.engine.models.hosted import HostedProvider, ListForm, provider_title
@@ -18,8 +20,7 @@ PATHS: Mapping[ListForm, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelPlace:
+class ModelPlace(msgspec.Struct, frozen=True, kw_only=True):
     """A server that lists models."""
 
     title: str
@@ -39,8 +40,7 @@ class ModelPlace:
         return is_loopback(self.base)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Server:
+class Server(msgspec.Struct, frozen=True, kw_only=True):
     """A program that serves models, where it usually listens."""
 
     title: str

@@ -2,7 +2,8 @@
 context length."""
 
 import asyncio
-import dataclasses
+
+import msgspec
 
 from oi_tui.app.engine.core.chat_model import ChatRequest, SealDelta
 from oi_tui.app.engine.core.errors import ModelError
@@ -33,15 +34,15 @@ class OllamaModel(LeanModel):
             if abilities is not None:
                 images = decide_switch(section.images, "vision" in abilities)
                 tools = decide_switch(section.tools, "tools" in abilities)
-                facts = dataclasses.replace(facts, takes_images=images, takes_tools=tools)
+                facts = msgspec.structs.replace(facts, takes_images=images, takes_tools=tools)
             window = section.context_window or self._context_of_environment() or card.context
-            facts = self._facts = dataclasses.replace(facts, context_window=window)
+            facts = self._facts = msgspec.structs.replace(facts, context_window=window)
         return facts
 
     def _look_up(self) -> Facts:
         facts = super()._look_up()
         window = self._section.context_window or self._context_of_environment() or ollama_wire.USUAL_CONTEXT
-        return dataclasses.replace(facts, context_window=window, takes_schema=True)
+        return msgspec.structs.replace(facts, context_window=window, takes_schema=True)
 
     def _context_of_environment(self) -> int | None:
         """The size that the person gave to all models of the server."""

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from oi_tui.app.engine.models.off_peak import is_off_peak
 
 _STEP = re.compile(r"^(.+)_above_(\d+)(k?)_tokens$")
 MILLION = 1_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class TokenCounts:
+class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
     """What one answer used, as its server counted."""
 
     input_tokens: int

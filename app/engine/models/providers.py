@@ -6,9 +6,10 @@ holds `THROUGH_LITELLM` against LiteLLM's own list.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 from oi_tui.app.engine.models import price_table
 
@@ -16,8 +17,7 @@ _THINKS_FIRST = re.compile(r"^(o\d|gpt-([5-9]|\d\d)(?!-chat))")
 """OpenAI's own models that take no temperature, and another name of the limit."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChatProvider:
+class ChatProvider(msgspec.Struct, frozen=True, kw_only=True):
     """A provider that is spoken to without LiteLLM."""
 
     name: str
@@ -146,8 +146,7 @@ THROUGH_LITELLM = frozenset(_THROUGH_LITELLM.split())
 """Names in front of a slash that LiteLLM knows and we leave to it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LeanChoice:
+class LeanChoice(msgspec.Struct, frozen=True, kw_only=True):
     """A model that needs no LiteLLM."""
 
     provider: ChatProvider

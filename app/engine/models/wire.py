@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,8 +16,7 @@ _TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]{0,1000}>", re.DOTALL | r
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallPiece:
+class CallPiece(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of a native call on the wire."""
 
     index: int | None
@@ -27,8 +25,7 @@ class CallPiece:
     arguments: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class AnswerPiece:
+class AnswerPiece(msgspec.Struct, frozen=True, kw_only=True):
     """What one event brings of an answer."""
 
     text: str = ""

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import SettingsError, StoreError
 from oi_tui.app.engine.core.instructions import NO_INSTRUCTIONS, InstructionSources
@@ -47,8 +49,7 @@ class ClosableKernels(KernelSource, Protocol):
         ...
 
 
-@dataclass
-class KernelTies:
+class KernelTies(msgspec.Struct):
     """How kernels relate to their session: after a fork, to the one that takes them over."""
 
     session_id: str = ""

@@ -7,9 +7,10 @@ waits for its answer. While nobody looks nothing is asked, so that it costs noth
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from oi_tui.app.engine.core.events import AnyEvent, KernelChanged
 from oi_tui.app.engine.core.kernel_looks import (
@@ -50,15 +51,14 @@ class Difference(NamedTuple):
     removed: tuple[str, ...] = ()
 
 
-@dataclass
-class ListingHistory:
+class ListingHistory(msgspec.Struct):
     """Listings of one process, by how many runs there were before; those of the last two are kept."""
 
     generation: int
     runs: int = 0
     asked: int = -1
     """Number of the last requested listing."""
-    listings: dict[int, Listing] = field(default_factory=dict)
+    listings: dict[int, Listing] = msgspec.field(default_factory=dict)
 
     def write(self, number: int, listing: Listing) -> None:
         """The variables after this many runs."""

@@ -4,13 +4,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.structured.json_text import find_values
-from oi_tui.app.engine.structured.normalising import Normaliser
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
+
+if TYPE_CHECKING:
+    from oi_tui.app.engine.structured.normalising import Normaliser
 
 Schema = dict[str, Any]
 
@@ -112,7 +114,9 @@ class AnswerSchema:
         return kind(self.schema, format_checker=_formats(), registry=Registry())
 
     @cached_property
-    def _normaliser(self) -> Normaliser:
+    def _normaliser(self) -> "Normaliser":
+        from oi_tui.app.engine.structured.normalising import Normaliser  # months and units: few answers need them
+
         return Normaliser(self.schema, lambda value, part: bool(self._validator.evolve(schema=part).is_valid(value)))
 
     def problems(self, value: Any) -> tuple[str, ...]:

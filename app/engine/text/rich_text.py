@@ -4,8 +4,6 @@ import json
 import re
 from typing import Any
 
-from oi_tui.app.engine.text.html import as_text
-from oi_tui.app.engine.text.html_reader import read_html
 from oi_tui.app.engine.text.plotly_svg import plotly_summary, svg_summary
 
 _ONLY_A_NAME = re.compile(r"\s*<[\w.:]{1,200}(?: object)?(?: at 0x[0-9A-Fa-f]{1,32})?>\s*")
@@ -30,7 +28,7 @@ def best_text(data: dict[str, Any]) -> str:
             return content
     if (figure := data.get("application/vnd.plotly.v1+json")) and (text := _figure(figure)):
         return text
-    if isinstance(content := data.get("text/html"), str) and (text := as_text(read_html(content))):
+    if isinstance(content := data.get("text/html"), str) and (text := _page_text(content)):
         return text
     if isinstance(content := data.get("image/svg+xml"), str):
         return f"[{svg_summary(content).text}]"
@@ -42,6 +40,14 @@ def best_text(data: dict[str, Any]) -> str:
     if "application/javascript" in data:
         return "[JavaScript, which only a browser runs]"
     return f"({', '.join(sorted(data))})" if data else ""
+
+
+def _page_text(page: str) -> str:
+    # Few sessions have a page: the screen and the engine start without what reads them.
+    from oi_tui.app.engine.text.html import as_text
+    from oi_tui.app.engine.text.html_reader import read_html
+
+    return as_text(read_html(page))
 
 
 def _figure(figure: object) -> str:

@@ -1,7 +1,8 @@
 """What a session gives to whoever makes tools for it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.events import Emit
@@ -11,8 +12,7 @@ from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.tools.tool import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolTies:
+class ToolTies(msgspec.Struct, frozen=True, kw_only=True):
     """One session, as its tools know it."""
 
     session_id: Callable[[], str]

@@ -12,9 +12,10 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -91,8 +92,7 @@ class ScanResult(NamedTuple):
     """Why the walk did not come to its end, "" if it did."""
 
 
-@dataclass
-class _Walk:
+class _Walk(msgspec.Struct):
     """One walk in progress."""
 
     since: int
@@ -109,10 +109,10 @@ class _Walk:
     changed: int = 0
     entries: int = 0
     cut: str = ""
-    later: list[str] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
+    later: list[str] = msgspec.field(default_factory=list)
+    seen: set[str] = msgspec.field(default_factory=set)
     """Names of all files that run later, changed or not."""
-    marks: dict[str, FileStamp] = field(default_factory=dict)
+    marks: dict[str, FileStamp] = msgspec.field(default_factory=dict)
     """All files that changed since, told now or before."""
 
 

@@ -10,6 +10,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.http_session import REDIRECTS, open_http, tell_failure
 from oi_tui.app.engine.text.words import one_line, size_in_words
@@ -34,8 +36,7 @@ class NotFetched(Exception):
     """A page that did not come, and why, as a sentence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DownloadLimits:
+class DownloadLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What one page may take."""
 
     size: int = 5_000_000

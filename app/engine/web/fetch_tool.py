@@ -4,17 +4,21 @@ import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.policy.reading import Risk, SourceFacts, Unread
 from oi_tui.app.engine.policy.secrets import names_secret
 from oi_tui.app.engine.tools.tool import WHOLE, Arguments, Capabilities, Tool, ToolFailed, ToolOutput
-from oi_tui.app.engine.web.download import DownloadLimits, NotFetched, fetch_page
+from oi_tui.app.engine.web.download import Download, DownloadLimits, NotFetched, fetch_page
 from oi_tui.app.engine.web.page_address import PageAddress, WrongAddress, read_address
-from oi_tui.app.engine.web.page_text import PageText, read_page
 from oi_tui.app.engine.web.quoting import quote_page
 from oi_tui.app.engine.web.reach import HostRefused, WebReach
+
+if TYPE_CHECKING:
+    from oi_tui.app.engine.web.page_text import PageText
 
 FETCH_URL = "fetch_url"
 
@@ -36,14 +40,13 @@ _SCHEMA = {
 _READS = Capabilities(writes=False, destroys=False, network=True, repeatable=True)
 
 
-@dataclass
-class PageFetcher:
+class PageFetcher(msgspec.Struct):
     """Fetches for one session."""
 
     reach: WebReach
-    limits: DownloadLimits = field(default_factory=DownloadLimits)
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    _pages: OrderedDict[str, tuple[PageAddress, PageText]] = field(default_factory=OrderedDict)
+    limits: DownloadLimits = msgspec.field(default_factory=DownloadLimits)
+    environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
+    _pages: OrderedDict[str, tuple[PageAddress, "PageText"]] = msgspec.field(default_factory=OrderedDict)
 
     @property
     def tool(self) -> Tool:
@@ -74,7 +77,7 @@ class PageFetcher:
             return found
         return tell_part(*found, begin)
 
-    async def _fetch(self, address: PageAddress) -> tuple[PageAddress, PageText] | RichOutput:
+    async def _fetch(self, address: PageAddress) -> "tuple[PageAddress, PageText] | RichOutput":
         came = await fetch_page(address, self.reach, self.limits, self.environ)
         if isinstance(came, PageAddress):
             await self._check_literal(address, came)
@@ -82,7 +85,7 @@ class PageFetcher:
                 f"{address.host_words} says that the page is on another host, {came.host_words}. That is not followed "
                 f"by itself: call {FETCH_URL} with {came.text} if you need it."
             )
-        page = await asyncio.to_thread(read_page, came)
+        page = await asyncio.to_thread(_read_page, came)
         if isinstance(page, RichOutput):
             return page
         self._pages[address.text] = (came.address, page)
@@ -111,7 +114,13 @@ def fetch_facts(arguments: Arguments) -> SourceFacts:
     return SourceFacts(risks=(Risk(f"asks {address.host_words}", WHOLE), *secret), hosts=(address.authority.host,))
 
 
-def tell_part(address: PageAddress, page: PageText, begin: int) -> str:
+def _read_page(came: Download) -> "PageText | RichOutput":
+    from oi_tui.app.engine.web.page_text import read_page  # with what reads HTML: for the first page
+
+    return read_page(came)
+
+
+def tell_part(address: PageAddress, page: "PageText", begin: int) -> str:
     """A part of a page in words for a model; ToolFailed beyond its end."""
     whole = len(page.text)
     if begin and begin >= whole:

@@ -1,8 +1,9 @@
 """The address of a page as whoever connects to it reads it: by one parser, what was checked is what is meant."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
+
+import msgspec
 
 from oi_tui.app.engine.core.http_session import PORTS
 from oi_tui.app.engine.sandbox.hosts import Authority, parse_authority
@@ -19,8 +20,7 @@ class WrongAddress(ValueError):
     """An address that leads nowhere, or should not be followed; the text says why, as a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageAddress:
+class PageAddress(msgspec.Struct, frozen=True):
     """Where a page is."""
 
     text: str

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
@@ -37,8 +36,7 @@ class WebHit(NamedTuple):
     excerpt: str
 
 
-@dataclass(frozen=True, slots=True)
-class SearchEngine:
+class SearchEngine(msgspec.Struct, frozen=True):
     """One that is asked by HTTP and answers in JSON."""
 
     name: EngineName

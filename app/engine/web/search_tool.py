@@ -1,7 +1,8 @@
 """`search_web`: what a search engine of the person's finds, marked as written by others."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.credentials import SEARCH_VARIABLES, CredentialStore, search_credential
@@ -28,8 +29,7 @@ _SCHEMA = {
 }
 
 
-@dataclass(frozen=True)
-class WebSearch:
+class WebSearch(msgspec.Struct, frozen=True):
     """Asks one engine with the person's key."""
 
     engine: SearchEngine

@@ -9,8 +9,6 @@ from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.web.download import DownloadLimits
 from oi_tui.app.engine.web.fetch_tool import PageFetcher
 from oi_tui.app.engine.web.reach import WebReach
-from oi_tui.app.engine.web.search_engines import search_engine
-from oi_tui.app.engine.web.search_tool import WebSearch
 
 
 def web_tools(
@@ -23,12 +21,25 @@ def web_tools(
     `learn` is called with each key, and its name, before it is used."""
     reach = WebReach(section.private)
     limits = DownloadLimits(size=int(section.max_mb * 1e6), seconds=section.timeout)
-    engine = search_engine(section.search, section.search_url) if section.search else None
+    search = _search_tool(section, environ, store, learn)
 
     def make(ties: ToolTies) -> Iterator[Tool]:
         if section.fetch:
             yield PageFetcher(reach, limits, environ).tool
-        if engine is not None:
-            yield WebSearch(engine, store, environ, learn).tool
+        if search is not None:
+            yield search()
 
     return make
+
+
+def _search_tool(
+    section: WebSection, environ: Mapping[str, str], store: CredentialStore, learn: Callable[[str, str], None]
+) -> Callable[[], Tool] | None:
+    if not section.search:
+        return None
+    # For those who have chosen one.
+    from oi_tui.app.engine.web.search_engines import search_engine
+    from oi_tui.app.engine.web.search_tool import WebSearch
+
+    engine = search_engine(section.search, section.search_url)
+    return lambda: WebSearch(engine, store, environ, learn).tool

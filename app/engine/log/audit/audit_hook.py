@@ -5,8 +5,9 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionFinished, ExecutionStarted, RerunFinished, RerunStarted
@@ -105,8 +106,7 @@ class AuditHook:
             self._note("info", title, f"{left.cut.capitalize()}.", "")
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditTrail:
+class AuditTrail(msgspec.Struct, frozen=True, kw_only=True):
     """The audit of all sessions of an engine: each has a log of its own in one folder."""
 
     folder: Path

@@ -1,7 +1,6 @@
 """What the events of a session come to in the audit log: a fold that keeps no source and no output."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -62,8 +61,7 @@ NAMED = 50
 """Files or secrets that one record names."""
 
 
-@dataclass
-class _Known:
+class _Known(msgspec.Struct):
     """What is known of an action until its run is over."""
 
     language: Language = ""
@@ -74,8 +72,7 @@ class _Known:
     decision: DecisionMade | None = None
 
 
-@dataclass
-class _Run:
+class _Run(msgspec.Struct):
     """What a run did so far."""
 
     block_id: str
@@ -83,7 +80,7 @@ class _Run:
     begun: float
     error: str = ""
     characters: int = 0
-    behind: dict[str, int] = field(default_factory=dict)
+    behind: dict[str, int] = msgspec.field(default_factory=dict)
     """Characters of each stream that came after its beginning."""
     dropped: int = 0
     interrupts: int = 0

@@ -4,8 +4,9 @@ A `Digest` takes events in order. What it found is taken off it: texts to be sea
 became one: once a block is complete, the pieces in which it streamed say nothing that the whole does not say.
 """
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
@@ -57,8 +58,7 @@ class Merged(NamedTuple):
     event: AnyEvent | None
 
 
-@dataclass
-class Totals:
+class Totals(msgspec.Struct):
     """Of a session so far."""
 
     turns: int = 0
@@ -84,28 +84,26 @@ class Totals:
                 pass
 
 
-@dataclass
-class _Growing:
+class _Growing(msgspec.Struct):
     """A run of neighbouring pieces."""
 
-    seqs: list[int] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
+    seqs: list[int] = msgspec.field(default_factory=list)
+    texts: list[str] = msgspec.field(default_factory=list)
 
     def add(self, seq: int, text: str) -> None:
         self.seqs.append(seq)
         self.texts.append(text)
 
 
-@dataclass
-class _Run:
+class _Run(msgspec.Struct):
     """A code block while its events are read."""
 
-    lines: list[int] = field(default_factory=list)
+    lines: list[int] = msgspec.field(default_factory=list)
     """Rows that say which line is active."""
     words: str = ""
     stream: StreamName | None = None
     """The one that grows, None after anything else."""
-    growing: _Growing = field(default_factory=_Growing)
+    growing: _Growing = msgspec.field(default_factory=_Growing)
 
 
 class Digest:
