@@ -103,12 +103,32 @@ AFTER_THE_FIRST_FRAME = {
         *(f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")),
         "oi_tui.widgets.keyrow",
     },
+    "app/engine/structured/answer_schema.py": {"oi_tui.app.engine.structured.normalising"},
+    "app/engine/web/fetch_tool.py": {"oi_tui.app.engine.web.page_text"},
+    "app/engine/web/web_tools.py": {f"oi_tui.app.engine.web.{name}" for name in ("search_engines", "search_tool")},
+    "app/engine/text/rich_text.py": {"oi_tui.app.engine.text.html", "oi_tui.app.engine.text.html_reader"},
+    "app/screens/chat_parts.py": {
+        *(f"oi_tui.app.screens.{name}" for name in ("extract_desk", "kernel_screen", "plugin_desk")),
+        "oi_tui.app.screens.skill_screens",
+        *("oi_tui.app.screens.sessions_pane", "oi_tui.app.screens.variables_panel", "oi_tui.widgets.sessions.preview"),
+    },
+    "app/screens/server_screens.py": {"oi_tui.app.screens.servers_screen"},
+    "app/settings/effective.py": {"oi_tui.app.engine.secrets.redaction"},
+    "app/screens/timeline_pane.py": {
+        f"oi_tui.app.screens.{name}" for name in ("block_actions", "undo_screen", "viewer")
+    },
+    "widgets/timeline/outputs/registry.py": {"oi_tui.plugins.host", "oi_tui.plugins.screen_values"},
     "app/screens/prompt_desk.py": {
         *(f"oi_tui.app.screens.{name}" for name in ("clipboard", "command_desk", "confirm", "external_editor")),
         *("oi_tui.widgets.keyrow", "oi_tui.app.commands.mentions", "oi_tui.app.commands.typed"),
     },
-    "app/screens/plugin_desk.py": {"oi_tui.app.screens.tools_screen"},
-    "app/screens/pasting.py": {"oi_tui.widgets.keyrow"},
+    "app/screens/plugin_desk.py": {
+        f"oi_tui.app.screens.{name}" for name in ("plugins_screen", "tools_screen", "viewer")
+    },
+    "app/screens/pasting.py": {
+        *("oi_tui.app.engine.text.attached", "oi_tui.widgets.keyrow"),
+        *("oi_tui.app.screens.clipboard", "oi_tui.app.screens.clipboard_reading"),
+    },
     "app/screens/stop_keys.py": {"oi_tui.widgets.keyrow"},
     "app/commands/registry.py": {f"oi_tui.app.commands.{name}" for name in ("macro_file", "profiles")},
     "app/commands/macro_file.py": {"oi_tui.app.engine.files.settings_edit"},

@@ -5,7 +5,6 @@ source has been on the screen. Enter and Space run nothing, ever. What is shown 
 that is sent back with the decision.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from textual import on
@@ -63,30 +62,36 @@ class ApprovalPanel(Widget, can_focus=True):
 
     full: reactive[bool] = reactive(False)
 
-    @dataclass
     class Decided(Message):
         """The user's answer; `source` is exactly the source on the screen."""
 
-        request_id: str
-        verdict: Verdict
-        source: str
-        reason: str = ""
-        scope: ScopeKind = "source"
-        install: bool = False
-        time_limit: float | None = None
+        def __init__(
+            self,
+            request_id: str,
+            verdict: Verdict,
+            source: str,
+            reason: str = "",
+            scope: ScopeKind = "source",
+            install: bool = False,
+            time_limit: float | None = None,
+        ) -> None:
+            super().__init__()
+            self.request_id, self.verdict, self.source = request_id, verdict, source
+            self.reason, self.scope, self.install, self.time_limit = reason, scope, install, time_limit
 
-    @dataclass
     class FullToggled(Message):
         """Wants the whole screen, or no longer."""
 
-        full: bool
+        def __init__(self, full: bool) -> None:
+            super().__init__()
+            self.full = full
 
-    @dataclass
     class PromptTyped(Message):
         """Text for the prompt that arrived here; `ERASE` is a Backspace."""
 
-        text: str
-        pasted: bool = False
+        def __init__(self, text: str, pasted: bool = False) -> None:
+            super().__init__()
+            self.text, self.pasted = text, pasted
 
     def __init__(self, *, arming: Arming, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -1,7 +1,6 @@
 """A source under the person's hands: the editor that takes the place of the question."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import ClassVar
@@ -93,11 +92,12 @@ class SourceEditor(TextBox):
     }
     """
 
-    @dataclass
     class Finished(Message):
         """The person is done with it; None leaves the source as it was."""
 
-        source: str | None
+        def __init__(self, source: str | None) -> None:
+            super().__init__()
+            self.source = source
 
     class Hesitated(Message):
         """Escape was pressed over changes, or the user continued after that: the keys change their meaning."""

@@ -4,7 +4,6 @@ It shows what it is given and asks for the rest: by `PeekRequested` for a longer
 The filter has the focus and arrows go through the rows all the same; Tab goes into the longer look, to scroll it.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -80,13 +79,14 @@ class Inspector(Vertical):
     }
     """
 
-    @dataclass
     class PeekRequested(Message):
         """A longer look at this variable is wanted; the answer goes to `show_seen`."""
 
-        name: str
-        anew: bool = False
-        """The person asked now, and did not before."""
+        def __init__(self, name: str, anew: bool = False) -> None:
+            super().__init__()
+            self.name = name
+            self.anew = anew
+            """The person asked now, and did not before."""
 
     class CloseRequested(Message):
         """The panel is not wanted any more."""

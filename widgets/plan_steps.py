@@ -5,7 +5,6 @@ It shows what it is given, and asks for each change by `Changed`, for a block by
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from msgspec.structs import replace
@@ -77,18 +76,19 @@ class PlanSteps(Vertical):
     }
     """
 
-    @dataclass
     class Changed(Message):
         """The person wants these steps in the place of those of that version."""
 
-        steps: tuple[PlanStep, ...]
-        version: int
+        def __init__(self, steps: tuple[PlanStep, ...], version: int) -> None:
+            super().__init__()
+            self.steps, self.version = steps, version
 
-    @dataclass
     class BlockWanted(Message):
         """Go to this block."""
 
-        block_id: str
+        def __init__(self, block_id: str) -> None:
+            super().__init__()
+            self.block_id = block_id
 
     class CloseRequested(Message):
         """The panel is not wanted any more."""

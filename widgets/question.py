@@ -72,11 +72,12 @@ class AnswerInput(Field):
 class ChoiceList(Widget, can_focus=False):
     """Answers to pick from, a row each; the one at the arrow is always among those that are shown."""
 
-    @dataclass
     class Clicked(Message):
         """One was clicked on."""
 
-        index: int
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -158,11 +159,12 @@ class QuestionPanel(Widget):
     }
     """
 
-    @dataclass
     class Answered(Message):
         """The line, as typed."""
 
-        answer: Answer
+        def __init__(self, answer: Answer) -> None:
+            super().__init__()
+            self.answer = answer
 
     armed: reactive[bool] = reactive(False)
     """Whether the keys were last shown as ready."""

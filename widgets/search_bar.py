@@ -1,6 +1,5 @@
 """The line in which one says what to look for in the timeline."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -41,17 +40,19 @@ class SearchBar(Widget):
     matches: reactive[str] = reactive("")
     """What is known of the search, in words."""
 
-    @dataclass
     class Changed(Message):
         """This is what to look for now."""
 
-        needle: str
+        def __init__(self, needle: str) -> None:
+            super().__init__()
+            self.needle = needle
 
-    @dataclass
     class Accepted(Message):
         """To the next match: the text is complete. It may be the one of the search before, untouched."""
 
-        needle: str
+        def __init__(self, needle: str) -> None:
+            super().__init__()
+            self.needle = needle
 
     class Left(Message):
         """The search is over."""

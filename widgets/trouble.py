@@ -5,7 +5,6 @@ one begins a prompt and returns the focus.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -49,17 +48,19 @@ class TroubleRow(Widget, can_focus=True):
     }
     """
 
-    @dataclass
     class CommandChosen(Message):
         """What the person wants to be done."""
 
-        what: Literal["retry", "model", "close"]
+        def __init__(self, what: Literal["retry", "model", "close"]) -> None:
+            super().__init__()
+            self.what = what
 
-    @dataclass
     class PromptTyped(Message):
         """The beginning of a prompt."""
 
-        text: str
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:
         super().__init__(id=id)

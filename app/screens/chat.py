@@ -147,15 +147,7 @@ class ChatScreen(Screen[None]):
         from oi_tui.app.screens.chat_parts import STYLES, Parts  # it is there now
 
         self.app.stylesheet.read(STYLES)
-        parts = Parts.make(
-            self.bridge,
-            self.settings,
-            self.graphics,
-            self.palette,
-            self._arming,
-            self._clock,
-            self.desk,
-        )
+        parts = Parts(self.bridge, self.settings, self.graphics, self.palette, self._arming, self._clock, self.desk)
         await self.typing_pause.wait()
         await self.query_one("#upper").mount(parts.pane)
         bottom = self.query_one(Bottom)
@@ -171,6 +163,7 @@ class ChatScreen(Screen[None]):
             gc.enable()
         self.complete.set()
         parts.keys.begin(self, self.show_keys)
+        parts.expect_plugins(self.typing_pause)
 
     @property
     def parts(self) -> "Parts":
@@ -244,7 +237,7 @@ class ChatScreen(Screen[None]):
         hint = key_hint(self, ("palette", "commands"), ("help", "help"))
         if self._parts.timeline.has_focus:
             hint = self._parts.pane.hint
-        elif self._parts.sessions.has_focus_within:
+        elif self._parts.sessions_have_focus:
             hint = ""  # it shows its own keys
         elif self.bridge.stopped:
             hint = key_hint(self, ("engine", "starts the engine")) or "/engine starts it"
@@ -393,5 +386,7 @@ class ChatScreen(Screen[None]):
 
     def _show_timeline(self, shown: bool) -> None:
         self.set_class(not shown, "-welcome")
+        if shown:
+            self.parts.expect_actions(self.typing_pause)
         if not shown:
             self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))

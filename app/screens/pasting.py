@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING
 
 from oi_tui.app.commands.mentions import mention_paths
 from oi_tui.app.engine.files.given_picture import UnreadablePicture, read_picture
-from oi_tui.app.engine.text.attached import attach_picture
-from oi_tui.app.screens.clipboard import read_clipboard
-from oi_tui.app.screens.clipboard_reading import terminal_clipboard
 
 if TYPE_CHECKING:
     from oi_tui.app.screens.prompt_desk import PromptDesk
@@ -34,6 +31,11 @@ class Pasting:
 
     async def paste(self) -> None:
         """Insert what is in the desktop's clipboard, else what was copied within the program."""
+        # For the first paste.
+        from oi_tui.app.engine.text.attached import attach_picture
+        from oi_tui.app.screens.clipboard import read_clipboard
+        from oi_tui.app.screens.clipboard_reading import terminal_clipboard
+
         area = self._desk.area
         terminal = terminal_clipboard(area.app._driver)
         found = await read_clipboard(os.environ, terminal, lambda words: self._desk.tell(words, seconds=0))

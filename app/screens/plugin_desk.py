@@ -20,9 +20,7 @@ from oi_tui.app.engine.hooks.calling import Hooks, PluginFailed, Trouble
 from oi_tui.app.engine.hooks.registered import collect_registered
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import Bridge
-from oi_tui.app.screens.plugins_screen import PluginsScreen
 from oi_tui.app.screens.prompt_desk import PromptDesk
-from oi_tui.app.screens.viewer import TextContent, ViewerScreen
 from oi_tui.plugins.host import LoadedPlugins, screen_hooks
 from oi_tui.plugins.screen_values import Insert, SessionView, SidePanel, SlashCommand, StatusItem
 from oi_tui.themes.palette import Palette
@@ -32,7 +30,7 @@ LOADING = 15.0
 """Seconds that the import of all of them may take."""
 
 LATER = 1.0
-"""Seconds after all parts of the screen are there."""
+"""Seconds until it is tried again to tell of troubles."""
 
 STATUS_CELLS = 24
 """Of one plugin's words in the status line."""
@@ -62,6 +60,8 @@ class PluginDesk:
 
     def show_all(self) -> None:
         """All plugins there are, to enable and disable."""
+        from oi_tui.app.screens.plugins_screen import PluginsScreen  # seldom seen
+
         self._screen.app.push_screen(PluginsScreen(self._desk.folder, self.troubles))
 
     def show_tools(self, found: ToolsFound) -> None:
@@ -70,12 +70,8 @@ class PluginDesk:
 
         show_tools(self._screen.app, found, self._bridge, self.palette, self._desk.folder)
 
-    def begin(self) -> None:
-        """Load them when the person has begun to read."""
-        screen = self._screen
-        screen.set_timer(LATER, lambda: screen.run_worker(self._load(), name="plugins"))
-
-    async def _load(self) -> None:
+    async def load(self) -> None:
+        """Import them, and take up what they add."""
         if not self._bridge.stopped:
             self._bridge.send(FindFormats())  # of the engine's plugins
         try:
@@ -198,6 +194,8 @@ class PluginDesk:
             return
 
     def _show(self, title: str, text: str) -> None:
+        from oi_tui.app.screens.viewer import TextContent, ViewerScreen  # as above
+
         content = TextContent(one_line(title), text[:MOST_TEXT])
         self._screen.app.push_screen(ViewerScreen(content, self.palette, self._desk.folder))
 

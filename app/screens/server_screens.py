@@ -1,10 +1,14 @@
 """The MCP servers as the chat's screen knows them: their panel, opened by command, and what they have for a prompt."""
 
+from typing import TYPE_CHECKING
+
 from oi_tui.app.engine.core.tool_replies import OfferCompleted, OffersFound, ServersFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.server_offers import PromptOfferings
-from oi_tui.app.screens.servers_screen import ServersScreen
+
+if TYPE_CHECKING:
+    from oi_tui.app.screens.servers_screen import ServersScreen
 
 
 class ServerScreens:
@@ -19,6 +23,8 @@ class ServerScreens:
 
     def show_all(self) -> None:
         """All servers there are."""
+        from oi_tui.app.screens.servers_screen import ServersScreen  # seldom seen
+
         self._screen = ServersScreen(self._bridge.send)
         self._desk.area.app.push_screen(self._screen)
 

@@ -1,6 +1,7 @@
 """The timeline with what belongs to it: the line to search in it, and what is done with its blocks."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -10,19 +11,19 @@ from oi_tui.app.engine.core.kernel_looks import FrameSeen, WidgetsFound
 from oi_tui.app.engine.core.protocol import ContextFound
 from oi_tui.app.engine.core.tool_replies import ChangesFound
 from oi_tui.app.frontend.bridge import Bridge
-from oi_tui.app.screens.block_actions import BlockActions, has_changes
 from oi_tui.app.screens.bottom import Bottom
-from oi_tui.app.screens.undo_screen import show_changes
-from oi_tui.app.screens.viewer import TableContent
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.keyrow import key_hint, key_in_use
 from oi_tui.widgets.search_bar import SearchBar
-from oi_tui.widgets.timeline.graphics import Graphics
+from oi_tui.widgets.timeline.graphics import IN_CELLS, Graphics
 from oi_tui.widgets.timeline.logical import shown_widgets
 from oi_tui.widgets.timeline.row_pieces import BlockKeys
 from oi_tui.widgets.timeline.table_data import TableData
 from oi_tui.widgets.timeline.view import Timeline
+
+if TYPE_CHECKING:  # the viewer and all that it shows: loaded for the first block that something is done with
+    from oi_tui.app.screens.block_actions import BlockActions
 
 
 class TimelinePane(Vertical):
@@ -38,7 +39,10 @@ class TimelinePane(Vertical):
         self.timeline = timeline
         self.search = SearchBar()
         self._bridge = bridge
-        self._actions = BlockActions(self, bridge, editor=editor, clock=clock)
+        self._editor, self._clock = editor, clock
+        self._palette: Palette | None = None
+        self._graphics = IN_CELLS
+        self._made_actions: BlockActions | None = None
         self._anchored = False
 
     def compose(self) -> ComposeResult:
@@ -48,8 +52,12 @@ class TimelinePane(Vertical):
 
     def on_mount(self) -> None:
         """The line tells what the search knows."""
+
+        def tell_matches(matches: str) -> None:
+            self.search.matches = matches
+
         self.renew()
-        self.watch(self.timeline, "matches", self._tell_matches)
+        self.watch(self.timeline, "matches", tell_matches)
         self.watch(self.timeline, "extent", self._place)
 
     def renew(self) -> None:
@@ -59,13 +67,27 @@ class TimelinePane(Vertical):
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
+        self._palette = palette
         self.timeline.set_look(palette=palette)
-        self._actions.palette = palette
+        if self._made_actions is not None:
+            self._made_actions.palette = palette
 
     def set_graphics(self, graphics: Graphics) -> None:
         """Another way to show pictures."""
+        self._graphics = graphics
         self.timeline.set_look(graphics=graphics)
-        self._actions.graphics = graphics
+        if self._made_actions is not None:
+            self._made_actions.graphics = graphics
+
+    @property
+    def _actions(self) -> "BlockActions":
+        """What is done with blocks, in the look of the timeline."""
+        if self._made_actions is None:
+            from oi_tui.app.screens.block_actions import BlockActions  # most sessions begin and end without
+
+            self._made_actions = BlockActions(self, self._bridge, editor=self._editor, clock=self._clock)
+            self._made_actions.palette, self._made_actions.graphics = self._palette, self._graphics
+        return self._made_actions
 
     def reset(self, blocks: Sequence[Block]) -> bool:
         """Show these blocks; a search in others is over. Returns whether what the keys act on is still there."""
@@ -113,22 +135,29 @@ class TimelinePane(Vertical):
 
     def show_table(self, title: str, table: TableData, language: str) -> None:
         """A table that is in no block, on the whole screen."""
+        from oi_tui.app.screens.viewer import TableContent  # as above
+
         self._actions.show(TableContent(title, table), language)
 
     def take(self, found: FrameSeen | WidgetsFound) -> None:
         """Rows of the table that is open, or what can be operated in the widgets that are."""
+        actions = self._made_actions
+        if actions is None:
+            return  # nobody looks
         if isinstance(found, FrameSeen):
-            if self._actions.frame is not None:
-                self._actions.frame.take(found)
-        elif self._actions.widgets is not None and self._actions.widgets.is_attached:
-            self._actions.widgets.take(found)
+            if actions.frame is not None:
+                actions.frame.take(found)
+        elif actions.widgets is not None and actions.widgets.is_attached:
+            actions.widgets.take(found)
 
     def show_found(self, found: ContextFound | ChangesFound) -> None:
         """What takes the room in the model's context; what was changed in files, or what undo would do."""
         if isinstance(found, ContextFound):
             self._actions.context.show(found.context)
         else:
-            show_changes(self.app, found, self._bridge, self._actions.palette)
+            from oi_tui.app.screens.undo_screen import show_changes  # as above
+
+            show_changes(self.app, found, self._bridge, self._palette)
 
     def rebuild(self) -> None:
         """Let the person choose runs to repeat."""
@@ -143,6 +172,8 @@ class TimelinePane(Vertical):
 
     def on_timeline_action_requested(self, event: Timeline.ActionRequested) -> None:
         """Run an action on a block; the timeline stays responsive."""
+        from oi_tui.app.screens.block_actions import has_changes  # as above
+
         event.stop()
         wish = "undo" if event.wish == "reuse" and has_changes(event.block) else event.wish  # as its row says
         self.run_worker(self._actions.do(wish, event.block), group="block", exclusive=False)
@@ -179,6 +210,3 @@ class TimelinePane(Vertical):
     def _place(self) -> None:
         rows = self.timeline.extent
         self.timeline.styles.height = rows if self._anchored and 0 < rows < self.size.height else "1fr"
-
-    def _tell_matches(self, matches: str) -> None:
-        self.search.matches = matches

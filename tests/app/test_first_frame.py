@@ -141,3 +141,31 @@ def test_what_only_some_sessions_show_is_not_made_ready_after_the_first_frame(cl
     command = [sys.executable, "-c", PARTS]
     finished = subprocess.run(command, env=clean_env, capture_output=True, text=True, timeout=60, cwd="/")
     assert finished.stdout.split() == ["_WORD", "0"], finished.stderr
+
+
+AT_REST = """
+import sys
+import oi_tui.app.start, oi_tui.app.opening, oi_tui.app.tui
+import oi_tui.app.screens.chat_parts, oi_tui.app.screens.settings_desk, oi_tui.app.screens.plugin_desk
+from oi_tui.plugins.host import screen_hooks
+
+screen_hooks()
+print(*sys.modules)
+"""
+"""What a screen at which nobody types has loaded after some seconds."""
+
+NOT_AT_REST = {
+    *(f"oi_tui.app.screens.{name}" for name in ("block_actions", "branching", "kernel_screen", "viewer")),
+    *(f"oi_tui.app.screens.{name}" for name in ("extract_form", "plugins_screen", "servers_screen", "sessions_pane")),
+    *("oi_tui.app.screens.variables_panel", "oi_tui.app.screens.clipboard", "oi_tui.app.engine.secrets.redaction"),
+    *("importlib.metadata", "pygments.lexer", "pygments.lexers", "zipfile", "aiohttp", "psutil", "PIL"),
+}
+"""What comes with the first block, the first paste, a screen that is opened, or a package of plugins."""
+
+
+def test_a_screen_at_rest_has_not_loaded_what_only_some_sessions_open(clean_env: dict[str, str]) -> None:
+    command = [sys.executable, "-c", AT_REST]
+    finished = subprocess.run(command, env=clean_env, capture_output=True, text=True, timeout=60, cwd="/")
+    there = set(finished.stdout.split())
+    assert "oi_tui.widgets.timeline.view" in there, finished.stderr
+    assert there & NOT_AT_REST == set()

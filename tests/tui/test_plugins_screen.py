@@ -7,7 +7,7 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.screens import plugin_desk
+from oi_tui.app.screens import chat_parts, plugin_desk
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.plugins_screen import PluginsScreen
 from oi_tui.app.screens.viewer import ViewerScreen
@@ -49,6 +49,7 @@ def register_status_items():
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(plugin_desk, "LATER", 0.01)
+    monkeypatch.setattr(chat_parts, "PLUGINS_LATER", 0.01)
     with plugin_home(tmp_path / "home", monkeypatch) as folder:
         install(folder, "oi-tui-tale", {"tale_screen": SOURCE}, {"screen": "tale_screen"})
         yield folder

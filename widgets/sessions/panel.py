@@ -6,7 +6,6 @@ action on a session. Typing filters titles at once; what the engine finds in tex
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -68,24 +67,27 @@ class Panel(Vertical):
     }
     """
 
-    @dataclass
     class ActionRequested(Message):
         """An action on this session was requested."""
 
-        wish: SessionAction
-        record: SessionRecord | None
-        """None where it is about no session: `undo`, `new`."""
-        block_id: str = ""
-        """The place in it that a search found."""
-        needle: str = ""
-        """The matched text, verbatim."""
+        def __init__(
+            self, wish: SessionAction, record: SessionRecord | None, block_id: str = "", needle: str = ""
+        ) -> None:
+            super().__init__()
+            self.wish = wish
+            self.record = record
+            """None where it is about no session: `undo`, `new`."""
+            self.block_id = block_id
+            """The place in it that a search found."""
+            self.needle = needle
+            """The matched text, verbatim."""
 
-    @dataclass
     class Searched(Message):
         """What is in the list is wanted (no query), or what texts contain; the answer goes to `show`."""
 
-        query: str
-        archived: bool
+        def __init__(self, query: str, archived: bool) -> None:
+            super().__init__()
+            self.query, self.archived = query, archived
 
     class Listed(Message):
         """The rows were made anew: another session may be under the cursor."""

@@ -2,7 +2,6 @@
 
 import bisect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, Literal
 
@@ -72,20 +71,22 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"sessionrows--here"}
 
-    @dataclass
     class ActionRequested(Message):
         """The person wants something done with what is under the cursor."""
 
-        wish: SessionAction
+        def __init__(self, wish: SessionAction) -> None:
+            super().__init__()
+            self.wish = wish
 
     class CursorMoved(Message):
         """The cursor is elsewhere."""
 
-    @dataclass
     class LookScrolled(Message):
         """Half a page of what is looked at, down (1) or up (-1)."""
 
-        step: int
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -6,13 +6,14 @@ get every line on its own, which at worst gives a less exact colour.
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from pygments.lexer import Lexer, RegexLexer
-from pygments.lexers import get_lexer_by_name
 from pygments.token import Error, Text, Token, _TokenType
-from pygments.util import ClassNotFound
 
 from oi_tui.widgets.timeline.diff_tokens import LexedLine, lex_diff
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
 
 LONGEST_LINE = 2_000
 """Characters; a longer line is shown without colours, at once."""
@@ -25,6 +26,8 @@ class LineLexer:
     """Lexes lines one after the other."""
 
     def __init__(self, language: str) -> None:
+        from pygments.lexer import RegexLexer  # deferred: for the first code
+
         self._lexer = _lexer(language)
         self._carries = (
             isinstance(self._lexer, RegexLexer)
@@ -59,7 +62,10 @@ def lex_whole(language: str, text: str) -> list[LexedLine]:
     return lines
 
 
-def _lexer(language: str) -> Lexer | None:
+def _lexer(language: str) -> "Lexer | None":
+    from pygments.lexers import get_lexer_by_name  # deferred: for the first code
+    from pygments.util import ClassNotFound
+
     try:
         return get_lexer_by_name(_NAMES.get(language, language))
     except ClassNotFound:
@@ -79,7 +85,7 @@ def _merge(tokens: Iterable[tuple[_TokenType, str]]) -> LexedLine:
     return merged
 
 
-def _run(lexer: Lexer, text: str, stack: list[str]) -> LexedLine:
+def _run(lexer: "Lexer", text: str, stack: list[str]) -> LexedLine:
     """The loop of `RegexLexer.get_tokens_unprocessed`, which keeps its stack to itself."""
     states = lexer._tokens  # type: ignore[attr-defined]  # the table that every RegexLexer builds
     tokens: LexedLine = []

@@ -95,18 +95,19 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     extent: reactive[int] = reactive(0, repaint=False)
     """Rows of all blocks, partly estimated."""
 
-    @dataclass
     class ActionRequested(Message):
         """The person wants something of a block."""
 
-        wish: BlockAction
-        block: Block
+        def __init__(self, wish: BlockAction, block: Block) -> None:
+            super().__init__()
+            self.wish, self.block = wish, block
 
-    @dataclass
     class LinkClicked(Message):
         """The person clicked a link; nothing was opened."""
 
-        href: str
+        def __init__(self, href: str) -> None:
+            super().__init__()
+            self.href = href
 
     @dataclass
     class SearchWanted(Message):

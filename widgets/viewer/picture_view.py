@@ -1,6 +1,5 @@
 """One picture as large as the widget, a part of it where it is looked at closely."""
 
-from dataclasses import dataclass
 from math import ceil
 from typing import ClassVar, Literal
 
@@ -49,12 +48,13 @@ class PictureView(Widget, can_focus=True):
         Binding("down,j", "pan(0, 1)", "Down", id="picture.down"),
     ]
 
-    @dataclass
     class Looked(Message):
         """Another part, or another size."""
 
-        scale: float
-        """Shown pixels for one of the picture."""
+        def __init__(self, scale: float) -> None:
+            super().__init__()
+            self.scale = scale
+            """Shown pixels for one of the picture."""
 
     def __init__(
         self,

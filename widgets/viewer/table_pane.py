@@ -1,7 +1,6 @@
 """A table with a cursor: what is looked at is read from where the table is, a window at a time."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events, on
@@ -77,11 +76,12 @@ class TablePane(Widget, can_focus=True):
     class Moved(Message):
         """The cursor is somewhere else, or there is something to say."""
 
-    @dataclass
     class Asked(Message):
         """The person wants something that takes a screen."""
 
-        wish: str
+        def __init__(self, wish: str) -> None:
+            super().__init__()
+            self.wish = wish
 
     def __init__(
         self,

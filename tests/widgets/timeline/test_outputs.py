@@ -13,6 +13,7 @@ from oi_tui.app.engine.hooks import calling
 from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.hooks.specs import hookimpl
 from oi_tui.app.engine.text.rich_text import best_text
+from oi_tui.plugins import host
 from oi_tui.plugins.host import screen_hooks
 from oi_tui.plugins.screen_specs import ScreenHooks
 from oi_tui.widgets.timeline.cells import BlockCell
@@ -182,7 +183,7 @@ def test_a_plugin_that_registers_what_is_no_table_is_named_and_the_result_is_dra
     drawn: Rows, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hooks = Hooks(ScreenHooks, [("listing", SimpleNamespace(register_renderers=hookimpl(lambda: ["text/plain"])))])
-    monkeypatch.setattr(registry, "screen_hooks", lambda: hooks)
+    monkeypatch.setattr(host, "screen_hooks", lambda: hooks)
     registry.plugin_renderers.cache_clear()
     try:
         assert drawn(RichOutput(data={"text/plain": "text"})) == [" │ text"]

@@ -16,16 +16,17 @@ from fnmatch import fnmatchcase
 from functools import cache, partial
 from itertools import islice
 from pkgutil import resolve_name
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.text.rich_text import says_something
 from oi_tui.plugins.builtin import BUILT_IN
-from oi_tui.plugins.host import screen_hooks
-from oi_tui.plugins.screen_values import Drawing
 from oi_tui.widgets.timeline.console import MOST_LINES, note
 from oi_tui.widgets.timeline.outputs.plain_output import DrawnLines, PlainText
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece
+
+if TYPE_CHECKING:  # what calls plugins is imported with them, or for the first rich result
+    from oi_tui.plugins.screen_values import Drawing
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class OutputContent(Protocol):
         """Rows of the output, drawn for this canvas."""
 
 
-Renderer = Callable[[RichOutput], OutputContent | Drawing | RichOutput | None]
+Renderer = Callable[[RichOutput], "OutputContent | Drawing | RichOutput | None"]
 """Makes the content of a result, or another result to be drawn in its place; None if it cannot."""
 
 _HERE = "oi_tui.widgets.timeline.outputs"
@@ -167,6 +168,8 @@ class FallbackContent:
         return PlainText(self._output)
 
     def _make(self, choice: RendererChoice) -> OutputContent | None:
+        from oi_tui.plugins.screen_values import Drawing  # as above
+
         made = choice.load()(self._output)
         if isinstance(made, RichOutput):
             if self._replaced == _REPLACED:
@@ -188,6 +191,9 @@ class FallbackContent:
 
 def _guarded_renderer(plugin: str, pattern: str, renderer: Renderer | str) -> Renderer:
     """The renderer, each of whose calls is timed, and interrupted if it hangs."""
+    from oi_tui.plugins.host import screen_hooks  # as above
+    from oi_tui.plugins.screen_values import Drawing
+
     hooks, name = screen_hooks(), f"renderer of {pattern}"
 
     def import_and_draw(output: RichOutput) -> OutputContent | Drawing | RichOutput | None:
@@ -207,6 +213,8 @@ def _guarded_renderer(plugin: str, pattern: str, renderer: Renderer | str) -> Re
 @cache
 def plugin_renderers() -> tuple[tuple[str, str, Renderer | str], ...]:
     """Plugin, mime type and renderer of each that plugins add; asked once, when the first rich result is drawn."""
+    from oi_tui.plugins.host import screen_hooks  # as above
+
     found: list[tuple[str, str, Renderer | str]] = []
     for plugin, renderers in screen_hooks().results("register_renderers"):
         if isinstance(renderers, Mapping):
