@@ -50,7 +50,7 @@ HOSTILE = {
     "password_asked": ("ready", "a password or a key", "decline"),
     "address_asked": ("ready", "to an address", "decline"),
     "endless_questions": ("ready", "more than 5 times", "echo: hi"),
-    "model_asked": ("ready", "wants to ask the model", "refused"),
+    "model_asked": ("ready", "wants to ask the model, which its entry does not allow", "refused"),
     "unknown_request": ("ready", "that no client has", "echo: hi"),
 }
 """How each ends: the server's state, the one warning, what the call gives."""

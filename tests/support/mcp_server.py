@@ -179,8 +179,17 @@ def called(message: dict[str, Any]) -> dict[str, Any] | None:
                 answer_to(f"q{n}")
         case "model_asked":
             said = {"role": "user", "content": {"type": "text", "text": "Write me a poem."}}
-            asked("q1", "sampling/createMessage", messages=[said], maxTokens=100_000)
-            result["content"][0]["text"] = "refused" if "error" in answer_to("q1") else "answered"
+            asked("q1", "sampling/createMessage", messages=[said], maxTokens=2, systemPrompt="Be brief.")
+            answer = answer_to("q1")
+            error = answer.get("error", {}).get("message")
+            text = f"refused: {error}" if error else answer["result"]["content"]["text"]
+            result["content"][0]["text"] = text
+        case "sampling_flood" | "huge_sampling":
+            words = "Once more." * (1 if BEHAVIOUR == "sampling_flood" else 10_000)
+            said = {"role": "user", "content": {"type": "text", "text": words}}
+            for n in range(20):
+                asked(f"q{n}", "sampling/createMessage", messages=[said], maxTokens=100)
+                answer_to(f"q{n}")
         case "roots_flood":
             for n in range(500):
                 asked(f"q{n}", "roots/list")
@@ -298,6 +307,9 @@ def main() -> None:
             case "notifications/initialized":
                 if BEHAVIOUR == "question_out_of_nowhere":
                     asked("q1", "elicitation/create", message="Your name?", requestedSchema=FORM)
+                if BEHAVIOUR == "sampling_out_of_nowhere":
+                    said = {"role": "user", "content": {"type": "text", "text": "Hi."}}
+                    asked("q1", "sampling/createMessage", messages=[said], maxTokens=100)
                 if BEHAVIOUR == "change_flood":
                     for _ in range(2_000):
                         notify("notifications/tools/list_changed")

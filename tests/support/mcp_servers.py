@@ -26,6 +26,7 @@ class Said:
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
         self.questions: list[tuple[str, tuple[str, ...]]] = []
+        self.calls: list[tuple[str, dict[str, Any]]] = []
         self.shown: list[RichOutput] = []
         self.reports: list[tuple[float, float | None, str]] = []
 
@@ -37,6 +38,10 @@ class Said:
 
     def report(self, done: float, total: float | None = None, message: str = "") -> None:
         self.reports.append((done, total, message))
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> str:
+        self.calls.append((name, arguments))
+        return "the model's answer"
 
     async def ask(
         self, question: str, choices: Sequence[str] = (), *, several: bool = False, password: bool = False

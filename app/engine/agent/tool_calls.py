@@ -17,6 +17,7 @@ from oi_tui.app.engine.core.chat_model import SESSION_TOOLS
 from oi_tui.app.engine.core.encoding import as_json, expressible
 from oi_tui.app.engine.core.events import CallFinished, CallStarted, CodeFinished, CodeStarted, Emit
 from oi_tui.app.engine.core.ids import new_id
+from oi_tui.app.engine.core.kernel_call import ASK_MODEL
 from oi_tui.app.engine.policy.decide import PolicyDecision
 from oi_tui.app.engine.text.mime import plain_text
 from oi_tui.app.engine.tools.execute import EXECUTE
@@ -88,7 +89,10 @@ class ToolCalls:
         if caller.state != "running":
             return "The call is over, and can call nothing."
         runs_code = name == EXECUTE and isinstance(caller, CallBlock) and not caller.origin  # a tool of the program
-        if name in SESSION_TOOLS or (name not in self._runners.tools.names and not runs_code):
+        may_ask = (
+            name == ASK_MODEL and isinstance(caller, CallBlock) and self._runners.tools.get(caller.tool).tool.asks_model
+        )
+        if name in SESSION_TOOLS or (name not in self._runners.tools.names and not (runs_code or may_ask)):
             return f"There is no tool named {name[:100]}."
         chain = [caller]
         while chain[-1].caller:
@@ -109,8 +113,9 @@ class ToolCalls:
                 reason = f"named in the question about {caller.runs_in}"
                 self._emit(decision_event(block, "run", "grant", reason=reason))
                 return ruling
-            guard = RepeatGuard(MOST_CALLS)
-            return await self._decisions.settle(block, ruling, guard, self._emit, asked_by=caller.runs_in)
+            guard, asks = RepeatGuard(MOST_CALLS), isinstance(block, CallBlock) and block.tool == ASK_MODEL
+            wish = "it asks the model, at your expense" if asks else ""
+            return await self._decisions.settle(block, ruling, guard, self._emit, asked_by=caller.runs_in, wish=wish)
         except TurnStopped as stop:
             self._stop = stop
             if stop.reason == "stopped":

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from oi_tui.app.engine.core.kernel_call import ASK_MODEL
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.kernels.reach import reach_of
 from oi_tui.app.engine.mcp.answers import ServerAnswer, ServerFault
@@ -14,13 +15,19 @@ from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry
 from oi_tui.app.engine.mcp.form import Form, fill_form
 from oi_tui.app.engine.mcp.offers import ToolOffer, safe_line, tool_name
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.tool import Arguments, CallingOutput, Capabilities, Tool, ToolFailed, ToolOutput
 
 if TYPE_CHECKING:
     from oi_tui.app.engine.mcp.sdk_session import SdkConnection
 
 MOST_FORMS = 5
 """Questions of a server within one call."""
+
+MOST_ASKED, LONGEST_ASKED = 3, 20_000
+"""What a server that may ask the model can ask it within one call, and characters of each."""
+
+
+T = TypeVar("T")
 
 
 class Calls:
@@ -39,11 +46,11 @@ class Calls:
         self._ended = ended
         self._report = report
         self._lock = asyncio.Lock()
-        self._output: ToolOutput | None = None
+        self._output: CallingOutput | None = None
         """Of the call that runs."""
-        self._forms = 0
+        self._forms = self._asked = 0
         self._asking: asyncio.Future[Any] | None = None
-        """The question that is open."""
+        """The question that is open, to the person or to the model."""
         self._waited = 0.0
         """Seconds of this call in which the person was asked."""
 
@@ -64,6 +71,7 @@ class Calls:
             confinement=_confinement(profile),
             origin=self.origin,
             foreign=True,
+            asks_model=entry.sampling,
         )
 
     async def ask_form(self, form: Form) -> tuple[str, dict[str, Any]]:
@@ -79,20 +87,49 @@ class Calls:
         if self._forms > MOST_FORMS:
             self._report("questions", f"it asks more than {MOST_FORMS} times within one call")
             return "decline", {}
-        began = time.monotonic()
-        self._asking = asking = asyncio.ensure_future(fill_form(self._named.name, form, output.ask))
         try:
-            return await asking
+            return await self._wait_for(fill_form(self._named.name, form, output.ask))
         except ValueError:  # one question at a time
             return "cancel", {}
+
+    async def ask_model(self, text: str) -> str:
+        """What the session's model answers to a text of the server, after the person has seen it and agreed;
+        ServerFault where it is not asked. Within a call only."""
+        if not self._named.entry.sampling:
+            self._report("model asked", "it wants to ask the model, which its entry does not allow")
+            raise ServerFault("It may not ask the model.")
+        output = self._output
+        if output is None:
+            self._report("stray sampling", "it wants to ask the model although nothing was asked of it")
+            raise ServerFault("The model is asked within a call only.")
+        if len(text) > LONGEST_ASKED:
+            self._report("long sampling", f"it wants to ask the model more than {LONGEST_ASKED:,} characters")
+            raise ServerFault(f"The model is asked {LONGEST_ASKED:,} characters at most.")
+        self._asked += 1
+        if self._asked > MOST_ASKED:
+            self._report("samplings", f"it wants to ask the model more than {MOST_ASKED} times within one call")
+            raise ServerFault(f"The model is asked {MOST_ASKED} times within one call at most.")
+        if self._asking is not None:
+            raise ServerFault("Another question is not over yet.")
+        try:
+            return await self._wait_for(output.call(ASK_MODEL, {"prompt": text}))
+        except ToolFailed as failed:
+            raise ServerFault(safe_line(str(failed), 300)) from failed
+
+    async def _wait_for(self, asked: Coroutine[Any, Any, T]) -> T:
+        """The call's time limit stands still meanwhile."""
+        began = time.monotonic()
+        self._asking = asking = asyncio.ensure_future(asked)
+        try:
+            return await asking
         finally:
             asking.cancel()
             self._asking = None
             self._waited += time.monotonic() - began
 
-    async def _call(self, name: str, arguments: Arguments, output: ToolOutput) -> str:
+    async def _call(self, name: str, arguments: Arguments, output: CallingOutput) -> str:
         async with self._lock:
-            self._output, self._forms, self._waited = output, 0, 0.0
+            self._output, self._forms, self._asked, self._waited = output, 0, 0, 0.0
             try:
                 answer = await self._answer(name, arguments, output)
             except ServerFault as fault:

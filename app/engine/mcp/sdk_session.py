@@ -28,9 +28,13 @@ from oi_tui.app.engine.mcp.offers import (
 )
 from oi_tui.app.engine.mcp.sdk_streams import ENDS_WITH_FAULT, Streams, guarded_streams
 from oi_tui.app.engine.mcp.wire_guard import WireGuard
+from oi_tui.app.engine.text.safe import safe_text
 
 LISTING = 15.0
 """Seconds for each page of a list."""
+
+TOKEN = 4
+"""Characters that count as one, where a server wants an answer of so many tokens at most."""
 
 COMPLETING = 3.0
 """Seconds for completions: somebody is typing."""
@@ -46,8 +50,8 @@ class Ears:
     """It offers something else now."""
     ask_form: Callable[[Form], Awaitable[tuple[str, dict[str, Any]]]]
     """Gives what the person did (`accept`, `decline`, `cancel`), and the values."""
-    ask_model: Callable[[str, str, int], Awaitable[tuple[str, str]]] | None
-    """By system prompt, prompt and most tokens: the model's name and its answer. None where it may not ask."""
+    ask_model: Callable[[str], Awaitable[str]]
+    """The model's answer to this text; ServerFault where it is not asked."""
     report: Callable[[str, str], None]
     """A misdeed: its kind, and in words."""
     on_end: Callable[[str], None]
@@ -199,7 +203,7 @@ async def open_connection(
         session = ClientSession(
             read,
             write,
-            sampling_callback=_sampling(ears) if ears.ask_model is not None else None,
+            sampling_callback=_sampling(ears),
             elicitation_callback=_elicitation(ears),
             list_roots_callback=_roots(folder),
             message_handler=_handler(ears),
@@ -281,14 +285,17 @@ def _fields(schema: dict[str, Any]) -> Sequence[FormField]:
 
 def _sampling(ears: Ears) -> Any:
     async def sample(context: ClientRequestContext, params: Any) -> Any:
-        assert ears.ask_model is not None
-        texts = [f"{one.role}: {_part(one.content).get('text', '')}" for one in params.messages[-50:]]
+        said = [(one.role, safe_text(_part(one.content).get("text", ""))) for one in params.messages]
+        alone = len(said) == 1
+        texts = [text if alone else f"{role}: {text}" for role, text in said]
         try:
-            name, text = await ears.ask_model(params.system_prompt or "", "\n\n".join(texts), params.max_tokens)
+            answer = await ears.ask_model("\n\n".join(filter(None, (safe_text(params.system_prompt or ""), *texts))))
         except ServerFault as why:
             return types.ErrorData(code=types.INVALID_REQUEST, message=str(why))
-        content = types.TextContent(type="text", text=text)
-        return types.CreateMessageResult(role="assistant", content=content, model=name)
+        most = max(int(params.max_tokens), 1) * TOKEN
+        content = types.TextContent(type="text", text=answer[:most])
+        stop = "maxTokens" if len(answer) > most else "endTurn"
+        return types.CreateMessageResult(role="assistant", content=content, model="oi-tui", stop_reason=stop)
 
     return sample
 

@@ -57,7 +57,6 @@ class ServerSeat(msgspec.Struct, frozen=True, kw_only=True):
     learn_secret: Callable[[str, str], None] = lambda name, value: None
     find_auth: Callable[[NamedServer], Any] = lambda server: None
     """The tokens of an address, as the SDK wants them; None where there are none."""
-    ask_model: Callable[[str, str, int], Any] | None = None
     pauses: Sequence[float] = PAUSES
     greeting: float = GREETING
 
@@ -307,7 +306,7 @@ class McpServer:
         return Ears(
             on_change=self._relist.set,
             ask_form=self._calls.ask_form,
-            ask_model=self._ask_model,
+            ask_model=self._calls.ask_model,
             report=self._notices.report,
             on_end=self._on_end,
         )
@@ -315,13 +314,6 @@ class McpServer:
     def _on_end(self, why: str) -> None:
         self._why_ended = self._why_ended or why
         self._ended.set()
-
-    async def _ask_model(self, system: str, prompt: str, most: int) -> tuple[str, str]:
-        if not self.named.entry.sampling or self._seat.ask_model is None:
-            self._notices.report("model asked", "it wants to ask the model, which oi-tui does not let servers do")
-            raise ServerFault("It may not ask the model.")
-        answer: tuple[str, str] = await self._seat.ask_model(system, prompt, most)
-        return answer
 
     # -- what is asked of it -------------------------------------------------------------------------------
 

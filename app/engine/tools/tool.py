@@ -151,6 +151,8 @@ class Tool:
     """Whether small models are offered it: each tool more makes them worse at the others."""
     instructions: Callable[[], str] | None = None
     """What the system message says of it, also to models that are not offered it; only of tools of the program."""
+    asks_model: bool = False
+    """Whether its calls may ask the session's model, by the tool `ask_model`: the person is asked each time."""
     may_call: tuple[str, ...] = ()
     """Names of tools that its calls may call; the question names them, and who says yes agrees to these as well."""
 
