@@ -169,6 +169,39 @@ None
     assert (await collect(python, "Spy.runs")).result == "[]"
 
 
+async def test_R20_a_frame_of_a_class_of_its_own_is_looked_at_without_the_code_of_that_class(python: Kernel) -> None:
+    source = """
+import pandas as pd
+ran = []
+class Places(pd.DataFrame):
+    _metadata = ["crs"]
+    def __getitem__(self, key): ran.append("getitem"); return super().__getitem__(key)
+    def __getattribute__(self, name): ran.append(name); return super().__getattribute__(name)
+    @property
+    def _constructor(self): ran.append("constructor"); return Places
+    def __len__(self): ran.append("len"); return super().__len__()
+places = Places({"name": [f"place {n}" for n in range(1_000)], "n": range(1_000)})
+places
+"""
+    ref = await shown(python, source)
+    await collect(python, "ran.clear()")
+    found = await page(python, ref, sort=1, descending=True, count=2)
+    assert (found.rows, found.cells) == (1_000, (("999", "place 999", "999"), ("998", "place 998", "998")))
+    found = await page(python, ref, where=where("name", "~", "place 29"), count=1)
+    assert (found.matching, found.cells) == (11, (("29", "place 29", "29"),))
+    assert (await ask(python, ref, figures=1)).figures is not None
+    assert isinstance(python, JupyterKernel)
+    seen = await python.peek("places")
+    assert seen is not None
+    assert (await collect(python, "ran")).result == "[]"
+    assert seen.table["rows"] == 1_000
+    await collect(python, "places.loc[0, 'n'] = 2_000")
+    assert (await page(python, ref, sort=1, descending=True, count=1)).cells == (("0", "place 0", "2000"),)
+    run = await collect(python, "places.head(3)")  # all of it is shown already, as its class writes it
+    (output,) = (output for output in run.outputs if isinstance(output, RichOutput))
+    assert "ref" not in output.data[TABLE]
+
+
 async def test_a_frame_that_was_changed_is_known_by_its_mark_and_one_that_is_gone_is_said(python: Kernel) -> None:
     ref = await shown(python, SHOPS + "shops.copy()")
     first = (await page(python, ref)).mark

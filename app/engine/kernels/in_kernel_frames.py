@@ -332,7 +332,9 @@ class SeenFrames:
     def remember(self, frame: Any) -> str:
         """The name by which it can be asked about; "" for a kind of frame of somebody's own, which may run code."""
         if not any(type(frame) is library_part(module, name) for module, name in FRAME_TYPES):
-            return ""
+            plain = plain_frame(frame)
+            if plain is None or sum(head_and_tail(*plain.shape)) >= len(plain):  # all is shown, as its class writes it
+                return ""
         self._count += 1
         name = f"{self._start}-{self._count}"
         self._frames[name] = weakref.ref(frame, lambda _: self._frames.pop(name, None))
@@ -344,6 +346,22 @@ class SeenFrames:
         """The frame, None if it is gone."""
         found = self._frames.get(name)
         return found() if found is not None else None
+
+
+def plain_frame(value: Any) -> Any:
+    """The cells of a frame whose class is derived from that of pandas, such as geopandas', as a frame of pandas, made
+    without running code of that class; None for anything else."""
+    frame = library_part("pandas", "DataFrame")
+    managers = library_part("pandas.core.internals.managers", "BlockManager")
+    ancestors = type.__dict__["__mro__"].__get__(type(value))
+    if frame is None or managers is None or not any(one is frame for one in ancestors):
+        return None
+    for one in type.__dict__["__mro__"].__get__(frame):
+        attributes = vars(one).get("__dict__")
+        if type(attributes) is types.GetSetDescriptorType:
+            manager = attributes.__get__(value).get("_mgr")
+            return frame._from_mgr(manager, manager.axes) if type(manager) is managers else None
+    return None
 
 
 def library_part(library: str, name: str) -> Any:

@@ -168,7 +168,9 @@ def make_table(value: Any, seen: Any) -> dict[str, Any] | None:
     """The picture of a frame, made without running code of its cells' types; None for anything else."""
     try:
         rows = frame_rows(value)
-        return None if rows is None else table_of_frame(rows) | {"ref": seen.remember(value)}
+        if rows is None or not (name := seen.remember(value)):
+            return None
+        return table_of_frame(rows) | {"ref": name}
     except Exception:  # boundary: a library of another version, or a frame that a thread changes
         return None
 

@@ -21,6 +21,7 @@ if __name__ != "oi_tui_in_kernel":  # there they are already, from the text befo
         PandasFrame,
         PolarsFrame,
         cell_text,
+        plain_frame,
     )
     from oi_tui.app.engine.kernels.in_kernel_look import (
         MOMENTS,
@@ -290,7 +291,8 @@ def frame_rows(value: Any) -> AnyRows | None:
         if is_part(made.library, kind, *names):
             found: AnyRows = made(value)
             return found
-    return None
+    plain = plain_frame(value)
+    return None if plain is None else PandasRows(plain)
 
 
 def compare(column: Any, sign: str, value: Any) -> Any:
