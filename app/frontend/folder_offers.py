@@ -10,6 +10,7 @@ from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.command_files import commands_in_words
 from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent, check_folder
 from oi_tui.app.engine.trust.instruction_files import files_in_words
+from oi_tui.app.engine.trust.skill_files import skills_in_words
 from oi_tui.app.frontend.workplace import LOCK, FolderChoice, Workplace
 
 
@@ -117,7 +118,7 @@ def finding_lines(brought: FolderContent) -> Iterator[FolderLine]:
         yield FolderLine("If you trust it, this applies here:")
         yield from listed
     elif not brought.wrong:
-        yield FolderLine("This folder has no rules, settings, instructions or commands for oi-tui.")
+        yield FolderLine("This folder has no rules, settings, instructions, commands or skills.")
     if brought.environment and not brought.wrong:
         text = visible_text(brought.environment).text
         yield FolderLine(f"If you trust it, code runs in its {text}, unless you chose another one.", "warning")
@@ -133,6 +134,7 @@ def _entries(brought: FolderContent) -> Iterator[FolderLine]:
     yield from (_entry("set", f"{name} = {value}") for name, value in brought.wishes.items())
     yield from (_entry("the model reads", text) for text in files_in_words(brought.instructions))
     yield from (_entry("a command", text) for text in commands_in_words(brought.commands))
+    yield from (_entry("a skill", text) for text in skills_in_words(brought.skills))
 
 
 def _entry(label: str, text: str) -> FolderLine:
@@ -140,7 +142,8 @@ def _entry(label: str, text: str) -> FolderLine:
 
 
 def _brings(brought: FolderContent) -> bool:
-    return bool(brought.rules or brought.instructions or brought.commands) or any(True for _ in brought.wishes.items())
+    listed = (brought.rules, brought.instructions, brought.commands, brought.skills)
+    return any(listed) or any(True for _ in brought.wishes.items())
 
 
 def folder_offers(place: Workplace, found: FolderCheck | None, *, again: bool) -> list[Offer]:

@@ -135,6 +135,7 @@ class Workplace:
             trusted=not self._changed,
             rules=decision.rules,
             instructions=decision.instructions,
+            skills=decision.skills,
         )
 
     def remarks(self) -> list[str]:

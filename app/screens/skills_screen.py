@@ -148,7 +148,7 @@ class SkillsScreen(ModalScreen[None]):
 
     def action_edit(self) -> None:
         """Change it. A function is tested and shown before it is kept so; a skill is as the editor left it."""
-        if (one := self._one) is None:
+        if (one := self._one) is None or not one.own:
             return
         try:
             if one.kind == "skill":
@@ -208,7 +208,7 @@ class SkillsScreen(ModalScreen[None]):
         is_function = one is not None and one.kind == "function"
         off = set() if is_function else {"enter", "t"}
         off |= set() if is_function and one is not None and not one.agreed and not one.wrong else {"a"}
-        off |= set() if one is not None else {"e", "d"}
+        off |= set() if one is not None and one.own else {"e", "d"}
         off |= set() if self._removed else {"u"}
         self.query_one(KeyRow).labels = key_labels(self, off=tuple(off))
 
@@ -228,7 +228,7 @@ def _line(one: SkillRecord) -> Content:
 
 
 def _about(one: SkillRecord) -> Iterator[str]:
-    kind = "Kept function" if one.kind == "function" else "Skill"
+    kind = "Kept function" if one.kind == "function" else "Skill" if one.own else "Skill of this folder"
     version = f", version {one.version}" if one.version > 1 else ""
     tested = f" · test {one.tested}" if one.tested else ""
     yield f"{kind}{version}{tested} · {one.place}"

@@ -16,18 +16,9 @@ from oi_tui.app.engine.skills.kept_functions import (
     keep_function,
     remove_function,
 )
-from oi_tui.app.engine.skills.skill_folder import (
-    SKILL_FILE,
-    Skill,
-    add_skill,
-    find_skills,
-    read_skill_file,
-    remove_skill,
-    skill_faults,
-    skill_files,
-    skills_dir,
-)
+from oi_tui.app.engine.skills.skill_folder import add_skill, find_skills, remove_skill, skill_faults, skills_dir
 from oi_tui.app.engine.text.safe import safe_text
+from oi_tui.app.engine.trust.skill_files import SKILL_FILE, Skill, read_skill_file, skill_files
 from oi_tui.app.flags import words
 from oi_tui.app.screens.external_editor import EditorFailed, edit_file, editor_command
 from oi_tui.app.terminal.echo import echo

@@ -56,6 +56,7 @@ def _show_what_counts(place: Path) -> None:
     from oi_tui.app.engine.trust.command_files import commands_in_words
     from oi_tui.app.engine.trust.instruction_files import files_in_words, find_instruction_files
     from oi_tui.app.engine.trust.rule_files import project_rules
+    from oi_tui.app.engine.trust.skill_files import find_folder_skills, skills_in_words
 
     for rule in project_rules(place, trusted=True):
         echo(f"  {rule.verdict}  {visible_text(rule.text).text}")
@@ -65,3 +66,5 @@ def _show_what_counts(place: Path) -> None:
         echo(f"  the model reads  {visible_text(text).text}")
     for text in commands_in_words(find_command_files(place)):
         echo(f"  a command  {visible_text(text).text}")
+    for text in skills_in_words(find_folder_skills(place)):
+        echo(f"  a skill  {visible_text(text).text}")

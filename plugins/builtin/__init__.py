@@ -10,6 +10,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "ipywidgets": "oi_tui.plugins.builtin.ipywidgets",
         "markdown": "oi_tui.plugins.builtin.markdown_file",
         "notebook": "oi_tui.plugins.builtin.notebook",
+        "wordllama": "oi_tui.plugins.builtin.word_llama",
     },
     "screen": {
         "charts": "oi_tui.plugins.builtin.charts",

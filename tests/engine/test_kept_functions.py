@@ -43,6 +43,7 @@ from oi_tui.app.engine.skills.kept_functions import (
 from oi_tui.app.engine.skills.session_functions import CannotKeep, defined_names, read_session_function
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 from oi_tui.app.engine.tools.ties import MakeTools
+from oi_tui.plugins.host import built_in_hooks
 from support.front import Front, engine
 from support.kinds import narrow, of
 from support.tool_calls import answer, call
@@ -418,3 +419,21 @@ async def test_H9_a_slow_or_broken_embedding_costs_a_remark_and_words_still_find
         said = str(model.requests[1].messages)
         assert remark in said
         assert "double(n): Twice the number." in said
+
+
+def test_H9_the_small_model_of_the_extra_finds_what_no_word_of_the_query_names(tmp_path: Path) -> None:
+    functions = many(
+        net_price="The price of an article without value added tax",
+        parse_date="Reads a day of the calendar from a text",
+        draw_map="A map of the world with a dot for each city",
+        read_mail="Fetches new messages from a mailbox",
+    )
+    embedding = registered_embedding(built_in_hooks())
+    assert embedding is not None
+    for query, name in (
+        ("VAT removed from a cost", "net_price"),
+        ("geographic plot", "draw_map"),
+        ("inbox", "read_mail"),
+    ):
+        assert search_by_words(functions, query)[:1] != [find_function(name)]
+        assert search_by_meaning(functions, query, embedding, tmp_path / "vectors")[0].name == name

@@ -1,28 +1,36 @@
 """Skills: what is read of their folders, what is refused, and how they are added and removed."""
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.skills.skill_folder import (
-    LARGEST_TEXT,
-    MOST_SKILLS,
-    WrongSkill,
-    add_skill,
-    find_skills,
-    read_skill_file,
-    remove_skill,
-    skill_faults,
-    skill_files,
-    skills_dir,
-)
+from oi_tui.app.engine.core.events import ExecutionFinished
+from oi_tui.app.engine.skills.skill_folder import add_skill, find_skills, remove_skill, skill_faults, skills_dir
 from oi_tui.app.engine.skills.skill_tool import LONGEST_LIST, make_skill_tool
 from oi_tui.app.engine.testing import FakeModel
+from oi_tui.app.engine.trust.folder_check import read_folder
+from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
+from oi_tui.app.engine.trust.folder_digests import folder_digests, has_folder_content
+from oi_tui.app.engine.trust.skill_files import (
+    LARGEST_SKILL,
+    LARGEST_TEXT,
+    MOST_SKILLS,
+    Skill,
+    WrongSkill,
+    find_folder_skills,
+    read_skill_file,
+    skill_files,
+    skills_in_words,
+    trusted_skills,
+)
+from oi_tui.app.frontend.folder_offers import finding_lines
 from support.tool_calls import answer, call, calls, make, text_of
 from support.turns import play
 
@@ -136,3 +144,75 @@ def test_H3_the_command_lists_shows_adds_and_removes(tmp_path: Path, mine: Path)
     assert "Use scripts/run.py." in run("show", "tidy")
     assert run("test", "tidy") == "0 Nothing is wrong with it.\n"
     assert "Removed" in run("remove", "tidy")
+
+
+async def test_H13_skills_of_a_folder_are_read_only_as_the_person_saw_them(tmp_path: Path, mine: Path) -> None:
+    project = tmp_path / "project"
+    for place in (".oi/skills", ".agents/skills"):
+        (project / place).mkdir(parents=True)
+    ours, theirs = skill(project / ".oi/skills", body="Of the project."), skill(project / ".agents/skills", "chart")
+    skill(mine, "chart", description="Mine")
+    assert has_folder_content(project)
+    seen = folder_digests(project).skills
+    assert [one.text for one in finding_lines(read_folder(project)) if one.label == "a skill"] == [
+        "tidy: Tidy a table",
+        "chart: Tidy a table",
+    ]
+
+    def usable() -> tuple[Skill, ...]:
+        return trusted_skills(project, trusted=True, seen=seen)
+
+    assert trusted_skills(project, trusted=False, seen=seen) == ()
+    assert trusted_skills(project, trusted=True, seen="") == ()
+    [tool] = make_skill_tool(TIES, usable)
+    assert "tidy: Tidy a table" in tool.description
+    assert "chart: Mine" in tool.description  # one's own counts
+    load = answer(*call('{"name": "tidy"}', "load_skill"))
+    again = answer(*call('{"name": "tidy", "file": "scripts/run.py"}', "load_skill"))
+    session = make(FakeModel(load, again, "Done."), tool, approve="ask")
+
+    def change(event: object) -> None:
+        if isinstance(event, ExecutionFinished):
+            (ours / "scripts" / "run.py").write_text("print('other')\n", encoding="utf-8")
+
+    await play(session, session.run("go"), change)
+    first, second = map(text_of, calls(session))
+    assert "Of the project." in first
+    assert second == ""
+    assert "it changed since the user trusted it" in str(calls(session)[1].outputs)
+    assert theirs.exists()
+
+
+def test_H13_a_change_of_any_file_is_asked_about_and_links_and_what_is_too_large_are_left_out(
+    tmp_path: Path, mine: Path
+) -> None:
+    project = tmp_path / "project"
+    (project / ".agents/skills").mkdir(parents=True)
+    folder = skill(project / ".agents/skills")
+    decisions = FolderDecisions(tmp_path / "folders.toml", owner=os.getuid(), home=tmp_path)
+    decisions.decide(project, trusted=True, seen=folder_digests(project))
+    decided = decisions.find(project)
+    assert decided is not None
+    assert decided.changed_files(project) == ()
+    changes: dict[str, Callable[[], object]] = {
+        "a script": lambda: (folder / "scripts" / "run.py").write_text("print('other')"),
+        "a new file": lambda: (folder / "more.md").write_text("x"),
+        "a link": lambda: (folder / "link").symlink_to("/etc/passwd"),
+        "another skill": lambda: skill(project / ".agents/skills", "chart"),
+    }
+    for name, change in changes.items():
+        before = folder_digests(project).skills
+        change()
+        assert folder_digests(project).skills != before, name
+        assert decided.changed_files(project) == ("skills",)
+    assert "/etc/passwd" not in str(find_folder_skills(project))
+    with (folder / "big").open("wb") as file:
+        file.truncate(LARGEST_SKILL + 1)
+    seen = folder_digests(project).skills
+    assert [one.name for one in trusted_skills(project, trusted=True, seen=seen)] == ["chart"]
+    assert "tidy, not used: it is too large" in list(skills_in_words(find_folder_skills(project)))
+    shutil.rmtree(project / ".agents/skills")
+    (project / ".agents/skills").symlink_to(mine)
+    skill(mine, "secret")
+    assert find_folder_skills(project) == ()
+    assert decided.changed_files(project) == ()  # what is gone harms nobody

@@ -63,6 +63,8 @@ class Configure(Value, frozen=True, kw_only=True, tag=True):
     """Digest of the rules in it that the person looked at (see `project.Seen`): others do not allow anything."""
     instructions: str = ""
     """The same of its instructions to the model: others are not used."""
+    skills: str = ""
+    """The same of its skills."""
     profile: str = ""
     """Name of the profile that the settings come from, "" if none."""
     can_ask: bool = True

@@ -16,6 +16,9 @@ PROJECT = ".oi"
 COMMANDS_FOLDER = "commands"
 """Beside the settings, and in a project's own folder: commands as files."""
 
+SKILLS_FOLDERS = (f"{PROJECT}/skills", ".agents/skills")
+"""Where a project has skills."""
+
 
 def config_dir() -> Path:
     """Settings and profiles (`$XDG_CONFIG_HOME/oi-tui`)."""

@@ -10,7 +10,7 @@ from oi_tui.app.engine.core.encoding import expressible, text_digest
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.core.outputs import ErrorOutput
 from oi_tui.app.engine.core.protocol import Reply
-from oi_tui.app.engine.core.tool_replies import FunctionDrafted, SkillRecord, SkillsFound
+from oi_tui.app.engine.core.tool_replies import FunctionDrafted, SkillsFound
 from oi_tui.app.engine.core.tool_verbs import (
     ChangeSkill,
     DraftFunction,
@@ -28,7 +28,6 @@ from oi_tui.app.engine.skills.kept_functions import (
     KeptFunction,
     WrongFunction,
     find_function,
-    find_functions,
     function_file,
     functions_dir,
     keep_function,
@@ -40,15 +39,8 @@ from oi_tui.app.engine.skills.session_functions import (
     defined_names,
     read_session_function,
 )
-from oi_tui.app.engine.skills.skill_folder import (
-    SKILL_FILE,
-    Skill,
-    WrongSkill,
-    find_skills,
-    read_skill_file,
-    restore_skill,
-    set_skill_aside,
-)
+from oi_tui.app.engine.skills.skill_folder import restore_skill, set_skill_aside
+from oi_tui.app.engine.skills.skill_records import FindTrusted, list_records
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 
@@ -64,10 +56,12 @@ class SkillDesk:
         kernels: KernelSource,
         tell: Callable[[Reply], None],
         renew_tools: Callable[[], None],
+        find_trusted: FindTrusted = tuple,
     ) -> None:
-        """`renew_tools` has the model offered tools for what there is by now."""
+        """`renew_tools` has the model offered tools for what there is by now; `find_trusted` gives the skills of the
+        folder that are what the person trusted."""
         self._session, self._kernels, self._tell = session, kernels, tell
-        self._renew_tools = renew_tools
+        self._renew_tools, self._find_trusted = renew_tools, find_trusted
         self._drafts: dict[str, str] = {}
         """What was shown and can be kept, by name."""
         self._removed: dict[str, KeptFunction] = {}
@@ -172,7 +166,9 @@ class SkillDesk:
     # -- what there is
 
     async def _tell_all(self, problem: str = "") -> None:
-        self._tell(SkillsFound(skills=await asyncio.to_thread(_records), problem=problem))
+        self._tell(
+            SkillsFound(skills=await asyncio.to_thread(tuple, list_records(self._find_trusted)), problem=problem)
+        )
 
     def _change(self, verb: ChangeSkill) -> None:
         match verb.kind, verb.change:
@@ -243,37 +239,3 @@ def _changed_by_hand(job: DraftFunction) -> tuple[str, str, str, tuple[str, ...]
 def _changes(before: str, now: str) -> str:
     lines = difflib.unified_diff(before.splitlines(), now.splitlines(), "as it is kept", "as it would be", lineterm="")
     return "\n".join(lines)
-
-
-def _records() -> tuple[SkillRecord, ...]:
-    functions = (
-        SkillRecord(
-            kind="function",
-            name=one.name,
-            summary=one.summary or one.signature,
-            place=str(one.path),
-            text=one.text,
-            digest=one.digest,
-            wrong=one.wrong,
-            agreed=one.agreed,
-            version=one.head.version,
-            tested=one.head.tested,
-        )
-        for one in find_functions()
-    )
-    return (*functions, *map(_skill_record, find_skills()))
-
-
-def _skill_record(skill: Skill) -> SkillRecord:
-    try:
-        text = read_skill_file(skill.folder, SKILL_FILE)
-    except WrongSkill:
-        text = ""
-    return SkillRecord(
-        kind="skill",
-        name=skill.name,
-        summary=skill.description,
-        place=str(skill.folder),
-        text=text,
-        wrong=skill.wrong,
-    )

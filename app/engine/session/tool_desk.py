@@ -27,6 +27,7 @@ from oi_tui.app.engine.core.tool_verbs import (
     UndoChanges,
 )
 from oi_tui.app.engine.kernels.base import KernelSource
+from oi_tui.app.engine.session.own_tools import skills_of_folder
 from oi_tui.app.engine.session.server_desk import ServerDesk
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.session.skill_desk import SkillDesk
@@ -71,7 +72,7 @@ class ToolDesk:
         own, of_files = ([tool for tool in made if bool(tool.origin) is is_brought] for is_brought in (False, True))
         # Of two with one name the first counts: no file has the name of a tool of ours, or of a plugin's.
         self.toolbox = Toolbox((*own, *services.tools, *of_files), spill_dir=services.spill_dir)
-        self.skills = SkillDesk(session, kernels, tell, self._renew)
+        self.skills = SkillDesk(session, kernels, tell, self._renew, skills_of_folder(services.setup))
         self._servers = ServerDesk(services.mcp, self.toolbox, ties.emit, tell)
         self.end, self.add_resources = self._servers.end, self._servers.add_resources
         self._recovery: asyncio.Task[None] | None = None

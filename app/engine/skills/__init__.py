@@ -1,5 +1,5 @@
-"""Agent Skills of the person: folders with a `SKILL.md`, scripts and other files, read by a model when it needs them.
+"""Agent Skills, and functions kept from sessions.
 
-They lie in a folder beside our own ones, because code in the sandbox may read it, and no more than read. What a project
-brings is not used: `oi-tui skills add` copies it here, once somebody looked at it.
+The person's skills lie in a folder beside our own ones, because code in the sandbox may read it, and no more than read;
+those of a project are used as the person saw them when they trusted it. Kept functions lie among our own data.
 """

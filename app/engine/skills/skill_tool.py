@@ -1,20 +1,14 @@
 """The tool by which a model reads a skill: it lists them by one line each, and reads nothing else."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.policy.reading import SourceFacts
-from oi_tui.app.engine.skills.skill_folder import (
-    SKILL_FILE,
-    Skill,
-    WrongSkill,
-    find_skills,
-    read_skill_file,
-    skill_files,
-)
+from oi_tui.app.engine.skills.skill_folder import find_skills
 from oi_tui.app.engine.tools.ties import ToolTies
 from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.trust.skill_files import SKILL_FILE, Skill, WrongSkill, read_skill_file, skill_files
 
 LONGEST_LIST = 4_000
 """Characters of what the model reads of all skills in each request."""
@@ -29,14 +23,16 @@ _SCHEMA = {
 }
 
 
-def make_skill_tool(ties: ToolTies) -> Iterable[Tool]:
-    """The tool, where there are skills."""
-    skills = [skill for skill in find_skills() if not skill.wrong]
+def make_skill_tool(ties: ToolTies, find_trusted: Callable[[], Sequence[Skill]] = tuple) -> Iterable[Tool]:
+    """The tool, where there are skills. `find_trusted` gives those of the folder, as long as they are what the person
+    trusted: it is asked again before each is read."""
+    skills = _usable_skills(find_trusted)
     if not skills:
         return
 
     async def run(arguments: Arguments, output: ToolOutput) -> str:
-        return await asyncio.to_thread(_load, skills, str(arguments["name"]), str(arguments.get("file") or SKILL_FILE))
+        usable = await asyncio.to_thread(_usable_skills, find_trusted)
+        return await asyncio.to_thread(_load, usable, str(arguments["name"]), str(arguments.get("file") or SKILL_FILE))
 
     yield Tool(
         name="load_skill",
@@ -46,8 +42,15 @@ def make_skill_tool(ties: ToolTies) -> Iterable[Tool]:
         capabilities=Capabilities(writes=False, destroys=False, network=False, repeatable=True),
         read=lambda arguments: SourceFacts(),
         confinement=Confinement(sandboxed=True, offline=True),
-        unasked="it reads a skill that you added",
+        unasked="it reads a skill that you added or trusted",
     )
+
+
+def _usable_skills(find_trusted: Callable[[], Sequence[Skill]]) -> list[Skill]:
+    """The person's own, and those of the folder that have another name."""
+    own = [skill for skill in find_skills() if not skill.wrong]
+    names = {skill.name for skill in own}
+    return [*own, *(skill for skill in find_trusted() if skill.name not in names)]
 
 
 def _skill_lines(skills: list[Skill]) -> str:
@@ -66,7 +69,8 @@ def _skill_lines(skills: list[Skill]) -> str:
 def _load(skills: list[Skill], name: str, file: str) -> str:
     skill = next((one for one in skills if one.name == name), None)
     if skill is None:
-        raise ToolFailed(f"There is no skill {name!r}. There are: {', '.join(one.name for one in skills)}")
+        there = ", ".join(one.name for one in skills) or "none"
+        raise ToolFailed(f"There is no skill {name!r}, or it changed since the user trusted it. There are: {there}")
     try:
         text = read_skill_file(skill.folder, file)
     except WrongSkill as error:

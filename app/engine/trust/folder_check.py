@@ -22,6 +22,7 @@ from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests
 from oi_tui.app.engine.trust.folder_settings import FolderSettings, read_folder_settings
 from oi_tui.app.engine.trust.instruction_files import InstructionFile, find_instruction_files
 from oi_tui.app.engine.trust.rule_files import project_rules
+from oi_tui.app.engine.trust.skill_files import Skill, find_folder_skills
 
 OF_OTHERS = (
     *("CLAUDE.md", "GEMINI.md", ".cursorrules", ".cursor", ".claude", ".codex"),
@@ -38,6 +39,7 @@ class FolderContent(NamedTuple):
     instructions: tuple[InstructionFile, ...] = ()
     """What the model would read, the nearest last; of the folders above too."""
     commands: tuple[CommandSource, ...] = ()
+    skills: tuple[Skill, ...] = ()
     others: tuple[str, ...] = ()
     """Names of what is there and not read by us."""
     wrong: str = ""
@@ -84,8 +86,9 @@ def read_folder(folder: Path) -> FolderContent:
         return FolderContent(others=others, wrong=error.title)
     instructions = find_instruction_files(folder.resolve())
     commands = find_command_files(folder.resolve())
+    skills = find_folder_skills(folder.resolve())
     return FolderContent(
-        rules, wishes, instructions, commands, others, environment=_brought_environment(folder), seen=seen
+        rules, wishes, instructions, commands, skills, others, environment=_brought_environment(folder), seen=seen
     )
 
 

@@ -9,6 +9,7 @@ Stored in a file of ours that code in a sandbox cannot see.
     settings = ""                      # the same of its .oi/config.toml
     instructions = ""                  # the same of AGENTS.md and the like, in the folders above it too
     commands = ""                      # the same of the files in its .oi/commands
+    skills = ""                        # the same of the files in its .oi/skills and .agents/skills
 """
 
 import datetime
@@ -27,7 +28,7 @@ from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests
 
 FOLDERS_FILE = "folders.toml"
 NOTHING = FolderDigests()
-_HARMLESS = ("instructions", "commands")
+_HARMLESS = ("instructions", "commands", "skills")
 """What a folder may lose without a question."""
 
 _HINT = "Nothing is run until it can be relied on: mend it, or delete it and decide anew."
@@ -51,6 +52,8 @@ class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The same of its instructions to the model."""
     commands: str = ""
     """The same of its commands."""
+    skills: str = ""
+    """The same of its skills."""
 
     def changed_files(self, folder: Path) -> tuple[str, ...]:
         """Which of its files have changed since they were trusted: `rules`, `settings`."""
@@ -90,7 +93,8 @@ class FolderDecisions:
                 unseen = found.trusted and place != folder and has_folder_content(folder)
                 if unseen or not self.can_remember(place):
                     return None
-                return found if place == folder else msgspec.structs.replace(found, rules="", settings="", commands="")
+                none = dict.fromkeys(("rules", "settings", "commands", "skills"), "")
+                return found if place == folder else msgspec.structs.replace(found, **none)
         return None
 
     def all(self) -> dict[str, FolderDecision]:

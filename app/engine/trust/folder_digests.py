@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.owned_file import read_owned_file
-from oi_tui.app.engine.files.paths import COMMANDS_FOLDER, PROJECT
+from oi_tui.app.engine.files.paths import COMMANDS_FOLDER, PROJECT, SKILLS_FOLDERS
 from oi_tui.app.engine.trust.folder_settings import CONFIG, RULES, digest_of
 from oi_tui.app.engine.trust.instruction_files import (
     find_instruction_files,
@@ -24,6 +24,8 @@ class FolderDigests(NamedTuple):
     """Of all of them together, also those in the folders above that belong to its repository."""
     commands: str = ""
     """Of all files in `.oi/commands`."""
+    skills: str = ""
+    """Of all files in `.oi/skills` and `.agents/skills`."""
 
 
 def folder_digests(folder: Path) -> FolderDigests:
@@ -32,8 +34,20 @@ def folder_digests(folder: Path) -> FolderDigests:
     instructions = instructions_digest(find_instruction_files(folder), folder)
     project = folder / PROJECT
     return FolderDigests(
-        _file_digest(project / RULES), _file_digest(project / CONFIG), instructions, _commands_digest(folder)
+        _file_digest(project / RULES),
+        _file_digest(project / CONFIG),
+        instructions,
+        _commands_digest(folder),
+        _skills_digest(folder),
     )
+
+
+def _skills_digest(folder: Path) -> str:
+    if not any(os.path.lexists(folder / name) for name in SKILLS_FOLDERS):
+        return ""
+    from oi_tui.app.engine.trust.skill_files import folder_skills_digest  # few folders have any)
+
+    return folder_skills_digest(folder)
 
 
 def _commands_digest(folder: Path) -> str:
@@ -54,5 +68,5 @@ def _file_digest(path: Path) -> str:
 def has_folder_content(folder: Path) -> bool:
     """Whether anything in the folder would count if it were trusted. A quick look: nothing is read."""
     project = folder / PROJECT
-    names = (RULES, CONFIG, COMMANDS_FOLDER)
-    return has_instruction_file(folder) or any(os.path.lexists(project / name) for name in names)
+    places = [project / name for name in (RULES, CONFIG, COMMANDS_FOLDER)] + [folder / name for name in SKILLS_FOLDERS]
+    return has_instruction_file(folder) or any(map(os.path.lexists, places))
