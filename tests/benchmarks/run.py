@@ -46,6 +46,7 @@ BENCHMARKS = (
         "sanitiser",
         "sandbox_start",
         "made_files",
+        "kept_folder",
         "audit",
         "peers",
     ),

@@ -3,14 +3,17 @@
 from oi_tui.app.engine.core.events import (
     CallFinished,
     CallStarted,
+    CodeFinished,
+    CodeStarted,
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
+    FilesWritten,
     OutputAdded,
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.outputs import RichOutput, WrittenFile, WrittenFiles
 from oi_tui.app.engine.core.tool_replies import ChangedFile, ChangesFound
 from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges
 from oi_tui.app.screens.undo_screen import UndoScreen
@@ -101,3 +104,43 @@ async def test_f15_where_nothing_was_changed_that_is_said(play: Play) -> None:
         assert await stage.engine.heard(1) == [ReadChanges(scope="turn", purpose="diff")]
         stage.engine.reply(ChangesFound(why="There is nothing to be shown."))
         await stage.until(lambda: "There is nothing to be shown." in stage.seen)
+
+
+async def test_f16_the_row_of_a_run_says_what_it_changed_and_u_shows_what_undo_would_do(play: Play, snap: Snap) -> None:
+    async with play(size=(80, 24)) as stage:
+        written = WrittenFiles(
+            files=(WrittenFile(name="summary.csv", size=20),), deleted=("old.csv",), undoable=2, lost=1
+        )
+        stage.engine.say(
+            TurnStarted(block_id="u1", text="Sum it up"),
+            CodeStarted(block_id="c1", language="python"),
+            CodeFinished(block_id="c1", language="python", source="sum_up()"),
+            DecisionMade(block_id="c1", verdict="run", decider="mode", source="sum_up()"),
+            ExecutionStarted(block_id="c1", generation=1),
+            ExecutionFinished(block_id="c1", status="ok", duration=0.1),
+            FilesWritten(block_id="c1", written=written),
+            CodeStarted(block_id="c2", language="python"),
+            CodeFinished(block_id="c2", language="python", source="1 + 1"),
+            DecisionMade(block_id="c2", verdict="run", decider="mode", source="1 + 1"),
+            ExecutionStarted(block_id="c2", generation=1),
+            ExecutionFinished(block_id="c2", status="ok", duration=0.1),
+            TurnEnded(reason="done"),
+        )
+        await stage.settle()
+        assert "3 files changed · u undo · 1 cannot be undone" in stage.seen
+        await snap(stage.pilot)
+        await stage.pilot.press("tab", "up", "u")
+        wanted = ReadChanges(scope="block", block_id="c1", purpose="undo")
+        assert await stage.engine.heard(1) == [wanted]
+        stage.engine.reply(
+            ChangesFound(
+                scope="block", block_id="c1", purpose="undo", state="s", files=(ChangedFile(name="tide.csv", diff=NEW),)
+            )
+        )
+        await stage.screen(UndoScreen)
+        await stage.settle()
+        await stage.pilot.press("y")
+        assert (await stage.engine.heard(2))[-1] == UndoChanges(scope="block", block_id="c1", shown="s")
+        await stage.until(lambda: stage.app.screen is stage.app.chat)
+        await stage.pilot.press("down", "u")
+        await stage.until(lambda: stage.prompt.text == "1 + 1")

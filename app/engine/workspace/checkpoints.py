@@ -7,7 +7,9 @@ All of it is private to the person. It is bounded in size and age: the oldest ch
 import logging
 import os
 import sqlite3
+import threading
 import time
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -125,6 +127,9 @@ class Checkpoints:
         self._grown = most
         """Bytes that came since there was a look for what is too much."""
         self._dropped = 0
+        self._held: tuple[int, sqlite3.Connection] | None = None
+        """A connection, and the inode of its file."""
+        self._lock = threading.Lock()
 
     def keep_content(self, data: bytes, *, sync: bool = True) -> str:
         """Keep this content; its digest. Without `sync` a fall of the machine may take it."""
@@ -223,14 +228,14 @@ class Checkpoints:
     def save_files(self, root: str, changed: Mapping[str, KeptFile], gone: Collection[str]) -> None:
         """These are as they are now, those are no more."""
         if changed or gone:
-            with self._open(quick=True) as database:
+            with self._open_quickly() as database:
                 rows = [(root, rest, one.digest, one.why, one.fresh, *one.identity) for rest, one in changed.items()]
                 database.executemany(f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 10)})", rows)
                 database.executemany("DELETE FROM files WHERE root = ? AND rest = ?", [(root, one) for one in gone])
 
     def note_run(self, root: str, run: OpenRun) -> None:
         """A session uses this folder; a run begins in it, or with "" as its block none is under way."""
-        with self._open(quick=True) as database:
+        with self._open_quickly() as database:
             row = (root, run.session, self._clock(), run.turn, run.block, run.engine)
             database.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?, ?, ?, ?)", row)
 
@@ -292,21 +297,47 @@ class Checkpoints:
                 yield path
 
     @contextmanager
-    def _open(self, *, quick: bool = False) -> Iterator[sqlite3.Connection]:
-        """`quick`: what is written outlives a killed program at once, and a fall of the machine a little later."""
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """What is written is on the disk when this ends."""
         private_dir(self._folder)
         try:
-            database = sqlite3.connect(self._file, timeout=5.0)
+            database = self._connect()
             try:
-                if database.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
-                    self._prepare(database)
-                database.execute(f"PRAGMA synchronous = {'NORMAL' if quick else 'FULL'}")
                 with database:
                     yield database
             finally:
                 database.close()
         except (sqlite3.Error, OSError) as error:
             raise OiTuiError(f"The list of checkpoints cannot be used: {error}.") from error
+
+    @contextmanager
+    def _open_quickly(self) -> Iterator[sqlite3.Connection]:
+        """What is written outlives a killed program at once, and a fall of the machine a little later: it is written
+        before and after each run, by a connection that stays."""
+        private_dir(self._folder)
+        with self._lock:
+            try:
+                file = os.stat(self._file).st_ino if self._file.exists() else 0
+                if self._held is None or self._held[0] != file:
+                    database = self._connect()
+                    database.execute("PRAGMA synchronous = NORMAL")
+                    weakref.finalize(self, database.close)
+                    self._held = (os.stat(self._file).st_ino, database)
+                with self._held[1] as database:
+                    yield database
+            except (sqlite3.Error, OSError) as error:
+                self._held = None
+                raise OiTuiError(f"The list of checkpoints cannot be used: {error}.") from error
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self._file, timeout=5.0, check_same_thread=False)
+        try:
+            if database.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
+                self._prepare(database)
+        except sqlite3.Error:
+            database.close()
+            raise
+        return database
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         os.chmod(self._file, 0o600)
