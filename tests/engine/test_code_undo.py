@@ -12,20 +12,33 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.events import AnyEvent, NoticeAdded
+from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, FilesWritten, NoticeAdded, TurnEnded
 from oi_tui.app.engine.core.outputs import WrittenFiles
-from oi_tui.app.engine.core.tool_verbs import UndoScope
+from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.settings import ModelSection, Settings
+from oi_tui.app.engine.core.tool_replies import ChangesFound
+from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges, UndoScope
+from oi_tui.app.engine.core.verbs import Decide, Fork, Open, Submit
+from oi_tui.app.engine.kernels.base import RunResult
+from oi_tui.app.engine.log.log import Log
+from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.sandbox.profile import Profile
-from oi_tui.app.engine.testing import FakeKernels
+from oi_tui.app.engine.session.engine import Engine
+from oi_tui.app.engine.session.outbox import Send
+from oi_tui.app.engine.session.services import Services
+from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, Happenings
 from oi_tui.app.engine.tools.ties import ToolTies
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
 from oi_tui.app.engine.workspace.file_tools import file_tools
 from oi_tui.app.engine.workspace.kept_folder import KeepLimits
 from oi_tui.app.engine.workspace.run_changes import RunChanges, keep_changes
 from oi_tui.app.engine.workspace.undoing import Undoing
+from oi_tui.app.frontend.client import LocalClient
 from support.file_tools import Answers
+from support.front import Front
+from support.kinds import narrow
 
 LIMITS = KeepLimits(files=1_000, file_bytes=1_000_000, folder_bytes=10_000_000)
 
@@ -421,3 +434,59 @@ async def test_f16_what_a_process_writes_after_its_run_is_offered_and_not_undone
     await bench.changes.catch_up()
     with pytest.raises(OiTuiError, match="nothing to be undone"):
         bench.undo("block", "r1")
+
+
+async def test_f17_f19_a_question_names_what_cannot_be_undone_and_a_fork_undoes_what_it_shares(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "big").write_bytes(bytes(2_000))
+    (folder / "x").write_text("0\n")
+    code = "open('big', 'w').write('1')\nopen('x', 'w').write('1')"
+
+    def write(source: str) -> Happenings:
+        for name in ("big", "x"):
+            (folder / name).write_text("1\n")
+        return [RunResult(status="ok")]
+
+    kept = Checkpoints(tmp_path / "data")
+    sandbox = Profile(mode="workspace-write", workspace=folder, home=tmp_path)
+    setup = Configure(settings=Settings(model=ModelSection(name="fake/model", titles=False)), cwd=str(folder))
+
+    def made(send: Send) -> Engine:
+        return Engine(
+            Services(
+                setup=setup,
+                models=FakeModels(FakeModel(f"```python\n{code}\n```", "Done.")),
+                make_kernels=lambda ties: FakeKernels(python=FakeKernel(write)),
+                send=send,
+                log=Log(store=Store(tmp_path / "sessions.db", on_remove=kept.forget)),
+                policy=Policy(base=Base(cwd=str(folder), home=str(tmp_path))),
+                checkpoints=kept,
+                keep_changes=keep_changes(sandbox, kept, LIMITS._replace(file_bytes=1_000), [tmp_path / "data"]),
+            )
+        )
+
+    client = LocalClient(made)
+    try:
+        front = Front(client)
+        await client.send(Open())
+        await client.send(Submit(text="write"))
+        asked = await front.until_event(DecisionRequested)
+        assert asked.labels[-1] == "big (2.0 kB) cannot be undone"
+        await client.send(Decide(request_id=asked.request_id, verdict="run"))
+        await front.until_event(TurnEnded)
+        (told,) = (event.written for event in front.events if isinstance(event, FilesWritten))
+        assert (told.undoable, told.lost) == (1, 1)
+        old = front.transcript.session_id
+        await client.send(Fork(block_id=asked.block_id, place="after"))
+        await front.until(lambda reply: isinstance(reply, Batch) and front.transcript.session_id != old)
+        await client.send(ReadChanges(scope="session", purpose="undo"))
+        found = narrow(await front.until(lambda reply: isinstance(reply, ChangesFound)), ChangesFound)
+        assert [(file.name, file.problem) for file in found.files] == [("big", "was not kept as it was"), ("x", "")]
+        await client.send(UndoChanges(scope="session", shown=found.state))
+        assert (await front.until_event(NoticeAdded)).title == "Undone: 1 file of 2 (x)."
+        assert (folder / "x").read_text() == "0\n"
+    finally:
+        await client.close()

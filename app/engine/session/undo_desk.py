@@ -21,6 +21,8 @@ from oi_tui.app.engine.workspace.undoing import FileRestore, Undoing
 NAMED = 5
 """Files that a notice names."""
 
+ELSEWHERE = "What code changes on a server or another machine cannot be undone."
+
 LONGEST = 2_000_000
 """Characters of all diffs that are shown at once."""
 
@@ -53,7 +55,9 @@ class UndoDesk:
                 await self._undo(self._undoing, verb)
         except OiTuiError as error:
             if isinstance(verb, ReadChanges):
-                found = ChangesFound(scope=verb.scope, block_id=verb.block_id, purpose=verb.purpose, why=error.title)
+                away = any(kernel.elsewhere for kernel in self._session().kernels.started_kernels())
+                why = f"{error.title} {ELSEWHERE}" if away else error.title
+                found = ChangesFound(scope=verb.scope, block_id=verb.block_id, purpose=verb.purpose, why=why)
                 self._tell(found)
             else:
                 self._session().report(error)

@@ -119,7 +119,7 @@ class KeptFolder:
         if not self.cut:
             self._folders = frozenset(state.folders)
         self._checkpoints.save_files(self.root, renewed, (*gone, *left_out))
-        return differences
+        return sorted(differences, key=lambda one: one.rest)
 
     def forget_named(self) -> None:
         """The run that named files is over."""
