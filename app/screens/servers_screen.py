@@ -139,6 +139,8 @@ def _about(one: ServerRecord) -> Iterator[str]:
         yield from ("", *one.tools)
     if one.resources:
         yield from ("", "To read, in a prompt:", *(f"@{one.name}:{uri}" for uri in one.resources[:20]))
+    if one.prompts:
+        yield from ("", "Prompts that are ready:", *(f"/{prompt}" for prompt in one.prompts[:20]))
     if one.log:
         yield from ("", "Its log:", *one.log.splitlines()[-20:])
 

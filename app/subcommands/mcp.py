@@ -101,7 +101,7 @@ def add_server(
     if any(one.name == name and not one.folder for one in _all()):
         raise SettingsError(f"There is a server {name}.", hint=f"oi-tui mcp remove {name} removes it.")
     if entry.wishes:
-        _agree(f"{name} {'; '.join(entry.wishes)}. Add it?", yes=yes)
+        _agree(f"{name} asks for: {'; '.join(entry.wishes)}. Add it?", yes=yes)
     write_entry(own_servers_file(), name, entry)
     known_agreements().agree_to_start(NamedServer(name=name, entry=entry))
     echo(safe_text(f"{name} is added to {own_servers_file()}. To try it: oi-tui mcp test {name}"))

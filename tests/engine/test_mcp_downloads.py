@@ -63,8 +63,8 @@ def test_N11_what_is_downloaded_is_read_off_the_command(line: str, found: Packag
 
 def test_N11_a_download_is_asked_about_and_without_a_sandbox_is_left_to_the_program() -> None:
     entry = ServerEntry(command="uvx", args=("--with", "mcp<2", "mcp-server-sqlite"))
-    assert entry.wishes == ("is downloaded from PyPI: mcp-server-sqlite, mcp<2",)
-    assert ServerEntry(command="npx", args=("@a/b",)).wishes == ("is downloaded from npm: @a/b",)
+    assert entry.wishes == ("a download from PyPI: mcp-server-sqlite, mcp<2",)
+    assert ServerEntry(command="npx", args=("@a/b",)).wishes == ("a download from npm: @a/b",)
     assert ServerEntry(command="uvx", args=("x",), sandbox=False).download is None
 
 
@@ -147,5 +147,5 @@ async def test_N11_nothing_is_downloaded_before_a_yes(place: dict[str, Any], tmp
         await stage.servers.look_again()
         await stage.servers.settle()
         assert stage.only.state == "not agreed"
-        assert "is downloaded from PyPI: scripted-mcp" in stage.only.trouble
+        assert "a download from PyPI: scripted-mcp" in stage.only.trouble
     assert not (tmp_path / "data/oi-tui-servers").exists()

@@ -5,8 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.events import DecisionRequested, TurnEnded
+from oi_tui.app.engine.core.protocol import Batch
+from oi_tui.app.engine.core.verbs import Decide, Open, Submit
+from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
+from oi_tui.app.engine.log.audit.records import Surroundings
+from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.tool import ToolFailed
-from support.mcp_servers import Said, joined, scripted
+from oi_tui.app.engine.trust.change_scan import FolderScanner
+from support.front import engine
+from support.kinds import narrow, of
+from support.mcp_servers import Said, Stage, joined, scripted
+from support.tool_calls import answer, call
 
 GONE = "cannot be used"
 ODD = "that are left out or cleaned"
@@ -72,3 +82,44 @@ async def test_N5_a_server_that_misbehaves_costs_one_notice(behaviour: str, tmp_
             assert result in text
         await stage.until(lambda: stage.only.state == state and (stage.warnings or notice is None))
         assert [notice in title for title in stage.warnings] == [True] if notice else not stage.warnings
+
+
+ALONE = frozenset({"endless_questions", "line_without_end", "result_that_is_none"})
+"""What wants answers, sends 11 MB, or costs no notice."""
+
+
+async def test_N5_what_each_of_many_hostile_servers_does_is_one_line_of_the_audit_log(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    names = {behaviour: f"s{n}" for n, behaviour in enumerate(HOSTILE) if behaviour not in ALONE}
+    servers = [scripted(folder, behaviour, name=name) for behaviour, name in names.items()]
+    stage = Stage(folder, *servers, pauses=())
+    called = [f"{name}__echo" for behaviour, name in names.items() if HOSTILE[behaviour][2] is not None]
+    called.sort(key=lambda name: name == f"{names['death_in_a_call']}__echo")  # behind a call that fails there is none
+    turns = [called[at : at + 8] for at in range(0, len(called), 8)]
+    answers = [answer(*(delta for n, name in enumerate(turn) for delta in call(name=name, index=n))) for turn in turns]
+    where = Surroundings(cwd=str(folder), sandbox="read-only")
+    trail = AuditTrail(
+        folder=tmp_path / "audit", surroundings=where, make_watch=lambda: FolderScanner((), None), sandboxed=True
+    )
+
+    def written() -> str:
+        return "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "audit").glob("*.jsonl"))
+
+    async with (
+        asyncio.timeout(90),
+        engine(tmp_path, FakeModel(*answers, "Done."), mcp=stage.servers, trail=trail) as front,
+    ):
+        await front.client.send(Open())
+        await front.client.send(Submit(text="go"))
+        while not (ended := of(TurnEnded, front.events)):
+            batch = narrow(await front.until(lambda reply: isinstance(reply, Batch)), Batch)
+            for question in of(DecisionRequested, batch.events):
+                await front.client.send(Decide(request_id=question.request_id, verdict="run"))
+        assert ended[0].reason == "done"
+    lines = written().splitlines()
+    counts = {
+        behaviour: sum(f"MCP server {name} " in line and "NoticeWasGiven" in line for line in lines)
+        for behaviour, name in names.items()
+    }
+    assert counts == dict.fromkeys(names, 1)

@@ -8,7 +8,14 @@ from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.servers_screen import ServersScreen
 from support.stage import Play
 
-TIME = ServerRecord(name="time", state="ready", about="mcp-server-time", tools=("now: The time.\x1b[2J",), digest="d1")
+TIME = ServerRecord(
+    name="time",
+    state="ready",
+    about="mcp-server-time",
+    tools=("now: The time.\x1b[2J",),
+    digest="d1",
+    prompts=("time:ask zone",),
+)
 CHANGED = ServerRecord(
     name="notes",
     state="changed",
@@ -28,6 +35,7 @@ async def test_N4_a_change_is_shown_whole_before_a_yes_counts(play: Play, size: 
         await stage.until(lambda: FindServers() in stage.engine.asked)
         stage.engine.reply(ServersFound(servers=(TIME, CHANGED)))
         await stage.until(lambda: "now: The time." in stage.seen)
+        assert "/time:ask zone" in stage.seen
         assert "\x1b" not in stage.seen
         await stage.pilot.press("y")
         assert isinstance(stage.app.screen, ServersScreen), "there is nothing to agree to"

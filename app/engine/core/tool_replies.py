@@ -53,7 +53,7 @@ class ServerRecord(Value, frozen=True, kw_only=True):
     resources: tuple[str, ...] = ()
     """Addresses of what there is to read."""
     prompts: tuple[str, ...] = ()
-    """Prompts that it has ready, each with the names of its arguments: "explain topic"."""
+    """Prompts that it has ready, as they are typed behind a slash: "notes:explain topic"."""
 
 
 class ServersFound(SessionReply, frozen=True, kw_only=True, tag=True):

@@ -70,7 +70,7 @@ class ServerEntry(Value, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         named = self.network if isinstance(self.network, tuple) else ()
         download = self.download
         words = {
-            f"is downloaded from {download.source}: {', '.join(download.packages)}" if download else "": bool(download),
+            f"a download from {download.source}: {', '.join(download.packages)}" if download else "": bool(download),
             "full network": self.network == "full" and bool(self.command),
             f"the network: {', '.join(named)}": bool(named),
             "may change files in the folder": self.write,

@@ -191,7 +191,9 @@ def _record(server: McpServer) -> ServerRecord:
         digest=entry.digest if server.state == "not agreed" else server.digest,
         log=server.log,
         resources=tuple(safe_line(one.uri, 300) for one in (*server.texts.resources, *server.texts.templates)),
-        prompts=tuple(safe_line(" ".join((one.name, *one.arguments)), 300) for one in server.texts.prompts),
+        prompts=tuple(
+            safe_line(" ".join((f"{server.name}:{one.slash}", *one.arguments)), 300) for one in server.texts.prompts
+        ),
     )
 
 
