@@ -24,7 +24,7 @@ from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.external_editor import EditorFailed, edit_in_place, edit_text
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyRow, key_hint, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 from oi_tui.widgets.timeline.source_view import SourceView
 
@@ -186,8 +186,14 @@ class SkillsScreen(ModalScreen[None]):
 
     def _is_usable(self, one: SkillRecord) -> bool:
         if one.wrong or not one.agreed:
-            self.notify(safe_text(f"{one.name} {one.wrong or CHANGED}."), severity="warning")
+            why = one.wrong or f"{CHANGED}{self._way_out}"
+            self.notify(safe_text(f"{one.name} {why}."), severity="warning")
         return not one.wrong and one.agreed
+
+    @property
+    def _way_out(self) -> str:
+        hint = key_hint(self, ("skills.agree", "looks at it"))
+        return f" ({hint})" if hint else ""
 
     @property
     def _one(self) -> SkillRecord | None:
@@ -201,7 +207,7 @@ class SkillsScreen(ModalScreen[None]):
             about.update(NONE if not self._found.skills else "None has all of these words.")
             view.show("", "text")
         else:
-            about.update(safe_text("\n".join(_about(one))))
+            about.update(safe_text("\n".join(_about(one, self._way_out))))
             language = "python" if one.kind == "function" else "markdown"
             view.show(collapse_blanks(visible_text(one.text).text), language)
         view.scroll_home(animate=False)
@@ -213,7 +219,7 @@ class SkillsScreen(ModalScreen[None]):
         self.query_one(KeyRow).labels = key_labels(self, off=tuple(off))
 
 
-CHANGED = "was changed since you agreed to it: press a to look at it"
+CHANGED = "was changed since you agreed to it"
 
 
 def _search_text(one: SkillRecord) -> str:
@@ -227,7 +233,7 @@ def _line(one: SkillRecord) -> Content:
     )
 
 
-def _about(one: SkillRecord) -> Iterator[str]:
+def _about(one: SkillRecord, way_out: str) -> Iterator[str]:
     kind = "Kept function" if one.kind == "function" else "Skill" if one.own else "Skill of this folder"
     version = f", version {one.version}" if one.version > 1 else ""
     tested = f" · test {one.tested}" if one.tested else ""
@@ -235,4 +241,4 @@ def _about(one: SkillRecord) -> Iterator[str]:
     if one.wrong:
         yield f"It {one.wrong}: it is not used."
     elif not one.agreed:
-        yield f"It {CHANGED}."
+        yield f"It {CHANGED}{way_out}."
