@@ -1,12 +1,13 @@
 """What a person sees of an extraction on stderr: one line that moves, and a table of failures at the end."""
 
+import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from oi_tui.app.engine.core.chat_model import Model
-from oi_tui.app.engine.extraction.extraction import ExtractionPlan, Tally
+from oi_tui.app.engine.extraction.extraction import Extraction, ExtractionPlan, Tally
 from oi_tui.app.engine.extraction.journal import JournalLine
 from oi_tui.app.engine.extraction.whole_run import extract_all
 from oi_tui.app.engine.secrets.redaction import Redactor
@@ -24,15 +25,16 @@ class ProgressLine:
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
-        self._begun, self._last = time.monotonic(), 0.0
-        self._shown = False
+        self._begun, self._shown = time.monotonic(), False
 
-    def show(self, tally: Tally) -> None:
-        """As it is now; not more often than can be read."""
-        now = time.monotonic()
-        if not self._err.isatty() or now - self._last < INTERVAL:
-            return
-        self._last, self._shown = now, True
+    async def follow(self, tally: Tally) -> None:
+        """Show it as often as can be read, until this is cancelled."""
+        while self._err.isatty():
+            self._show(tally)
+            await asyncio.sleep(INTERVAL)
+
+    def _show(self, tally: Tally) -> None:
+        now, self._shown = time.monotonic(), True
         done = tally.done + tally.failed
         fresh = done - tally.skipped
         left = (tally.total - done) * (now - self._begun) / fresh if fresh else 0.0
@@ -52,10 +54,16 @@ async def extract_on_console(
     path: Path, output: Path, plan: ExtractionPlan, model: Model, redactor: Redactor, *, err: TextIO
 ) -> int:
     """Do it, and say what came of it; the exit code. SettingsError for what cannot be."""
-    line = ProgressLine(err)
+    line, following = ProgressLine(err), set[asyncio.Task[None]]()
+
+    def begin(extraction: Extraction) -> None:
+        following.add(asyncio.create_task(line.follow(extraction.tally)))
+
     try:
-        done = await extract_all(path, output, plan, model, redactor, progress=line.show, counts=err.isatty())
+        done = await extract_all(path, output, plan, model, redactor, begun=begin, counts=err.isatty())
     finally:
+        for task in following:
+            task.cancel()
         line.clear()
     for said in (*failures_table(done.failures, done.tally.failed), *run_summary(done.tally)):
         err.write(f"{said}\n")

@@ -13,6 +13,7 @@ import pytest
 
 from support.openai_server import OpenAIServer, Turn
 from support.programs import oi_tui, on
+from support.terminal import Terminal
 
 SCHEMA = {
     "type": "object",
@@ -173,3 +174,22 @@ def test_E15_many_fields_are_asked_for_step_by_step(
     assert rows_of(folder / "out.jsonl") == [{"_source": "1", **dict.fromkeys(names, 1)}]
     asked = [body["response_format"]["json_schema"]["schema"]["required"] for body in openai_server.requests]
     assert asked == [names[:4], names[4:8], names[8:]]
+
+
+@pytest.mark.pty
+def test_E13_a_terminal_sees_how_far_it_is_and_ctrl_c_keeps_what_is_done(
+    clean_env: dict[str, str], openai_server: OpenAIServer, folder: Path
+) -> None:
+    (folder / "a.txt").write_text("apple\npear\nplum\n")
+    openai_server.script(Turn(match="plum", hold=True), Turn(match="a", text='{"name": "x", "price": 1}'))
+    command = [sys.executable, "-m", "oi_tui.app.cli", "extract", "a.txt", "--schema", "schema.json"]
+    command += ["--output", "out.jsonl", *on(openai_server)]
+    with Terminal(command, env=clean_env, cwd=folder, columns=80, rows=24, timeout=60) as shown:
+        shown.wait_for("2 of 3")
+        shown.send("\x03")
+        assert shown.wait_exit() == 130
+        shown.wait_for("the same command continues")
+    assert len((folder / "out.jsonl.part").read_bytes().splitlines()) == 3, "the head, and two records"
+    openai_server.release()
+    assert extract(clean_env, openai_server, folder, "a.txt").returncode == 0
+    assert len(rows_of(folder / "out.jsonl")) == 3

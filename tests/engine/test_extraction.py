@@ -1,6 +1,8 @@
 """Extraction without a program: memory, order, and a model that is asked beside any session."""
 
 import asyncio
+import os
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +13,14 @@ from oi_tui.app.engine.core.chat_model import ChatMessage
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.extraction.extraction import Extraction, ExtractionPlan
 from oi_tui.app.engine.extraction.journal import Journal
-from oi_tui.app.engine.extraction.records import SourceRecord
+from oi_tui.app.engine.extraction.records import LONGEST, SourceRecord, read_records
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
 from oi_tui.app.engine.structured.asking import ask_for_value
+from oi_tui.app.engine.structured.schema_files import read_schema
 from oi_tui.app.engine.testing import FakeModel
+from oi_tui.app.extract.console import run_summary
+from support.pdfs import written_pdf
 
 NUMBER = AnswerSchema({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 PLAN = ExtractionPlan(schema=NUMBER, workers=8)
@@ -88,3 +93,76 @@ async def test_E8_a_request_beside_any_session_falls_back_and_is_bounded() -> No
     assert [request.schema is not None for request in model.requests] == [True, False, False]
     unfit = await ask_for_value(FakeModel("no"), (ChatMessage(role="user", text="go"),), NUMBER, tries=2)
     assert (unfit.value, unfit.requests, unfit.last) == (None, 3, "no")
+
+
+async def test_E14_secrets_are_withheld_and_the_task_is_the_persons(tmp_path: Path) -> None:
+    model = FakeModel('{"n": 1}')
+    plan = ExtractionPlan(schema=NUMBER, task="Only whole numbers")
+    with Journal(tmp_path / "part", plan.digest) as journal:
+        redactor = Redactor({"TOKEN": "a-secret-of-the-person-42"})
+        said = SourceRecord("1", "the key is a-secret-of-the-person-42, seven")
+        await Extraction(plan, model, journal, redactor).run(iter([said]))
+    system, user = model.requests[0].messages
+    assert "Only whole numbers" in system.text
+    assert "seven" in user.text
+    assert "a-secret-of-the-person-42" not in user.text
+
+
+async def test_E11_as_many_records_at_a_time_as_was_said(tmp_path: Path) -> None:
+    model = FakeModel([asyncio.Event()])
+    plan = ExtractionPlan(schema=NUMBER, workers=3)
+    with Journal(tmp_path / "part", plan.digest) as journal:
+        task = asyncio.create_task(Extraction(plan, model, journal, Redactor()).run(records(20)))
+        await model.wait_for_requests(3)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert len(model.requests) == 3
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_E11_a_record_that_is_too_long_is_cut_and_the_summary_says_so(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("x" * (LONGEST + 1) + "\n")
+    model = FakeModel('{"n": 1}')
+    with Journal(tmp_path / "part", PLAN.digest) as journal:
+        tally = await Extraction(PLAN, model, journal, Redactor()).run(read_records(tmp_path / "long.txt"))
+    assert "Of 1 record only the beginning was read: too long." in [*run_summary(tally)]
+    assert model.requests[0].messages[1].text.count("x") < LONGEST + 200
+
+
+def test_E11_files_of_a_folder_are_read_as_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(written_pdf("Total 42"))
+    (tmp_path / "b.bin").write_bytes(b"\0\1\2")
+    (tmp_path / "c.pdf").write_bytes(b"%PDF-1.4 broken")
+    pdf, binary, broken = read_records(tmp_path)
+    assert "Total 42" in pdf.text
+    assert binary.trouble == "is no text"
+    assert broken.trouble
+
+
+MODELS = """
+from typing import TypedDict
+import msgspec
+from pydantic import BaseModel
+
+class Typed(TypedDict):
+    n: int
+
+class Struct(msgspec.Struct):
+    n: int
+
+class Model(BaseModel):
+    n: int
+
+number = 7
+"""
+
+
+@pytest.mark.parametrize("name", ["Typed", "Struct", "Model"])
+def test_E10_models_of_each_kind_are_schemas(tmp_path: Path, name: str) -> None:
+    (tmp_path / "shop.py").write_text(MODELS)
+    schema = read_schema(f"shop:{name}", tmp_path, Path(sys.executable), {"PATH": os.environ["PATH"]})
+    assert schema.read('{"n": "7"}').value == {"n": 7}
+    with pytest.raises(SettingsError):
+        read_schema("shop:number", tmp_path, Path(sys.executable), {})

@@ -43,14 +43,16 @@ def _schema_of(kind: typing.Any) -> typing.Any:
         return kind
     if hasattr(kind, "model_json_schema"):
         return kind.model_json_schema()
+    if hasattr(kind, "__struct_fields__"):
+        import msgspec  # it is there, the struct was made by it
+
+        return msgspec.json.schema(kind)
+    if typing.is_typeddict(kind) and sys.version_info < (3, 12):
+        return _own_schema(kind, 0)  # pydantic takes none of the standard library's there
     with contextlib.suppress(ImportError):
         from pydantic import TypeAdapter  # the person's Python may lack it
 
         return TypeAdapter(kind).json_schema()
-    with contextlib.suppress(ImportError):
-        import msgspec  # as above
-
-        return msgspec.json.schema(kind)
     return _own_schema(kind, 0)
 
 
