@@ -110,15 +110,20 @@ def add_server(
 @mcp.command("remove")
 @click.argument("name")
 def remove_server(name: str) -> None:
-    """Remove the server NAME from your own file, with what was agreed to about it and what was downloaded for it."""
-    downloads = [(one.name, one.entry.download) for one in _all()]
+    """Remove the server NAME from your own file, with what you agreed to, its login and what was downloaded for it."""
+    mine = next((one.entry for one in _all() if one.name == name and not one.folder), None)
     if not write_entry(own_servers_file(), name, None):
         raise SettingsError(f"{safe_text(str(own_servers_file()))} names no server {safe_text(name)}.")
     known_agreements().forget(NamedServer(name=name, entry=ServerEntry()))
-    needed = {one.folder for of, one in downloads if one is not None and of != name}
-    for of, one in downloads:
-        if of == name and one is not None and one.folder not in needed:
-            delete_download(one)
+    left = [one.entry for one in _all()]
+    if mine is not None and mine.url and not any(one.url == mine.url for one in left):
+        store, kept = credential_store(), f"mcp:{mine.url}"
+        if kept in store.places() and (why := asyncio.run(store.forget(kept))):
+            echo(safe_text(why), err=True)
+    download = mine.download if mine is not None else None
+    needed = {one.download.folder for one in left if one.download is not None}
+    if download is not None and download.folder not in needed:
+        delete_download(download)
     echo(safe_text(f"{name} is removed."))
 
 
@@ -217,6 +222,7 @@ async def _log_in(named: NamedServer, *, in_file: bool) -> bool:
     agreements, store = known_agreements(), credential_store()
     if not agreements.may_start(named):
         raise SettingsError(f"You have not agreed to {named.name}.", hint=f"oi-tui mcp test {named.name} asks.")
+    echo(safe_text(f"Asking {named.entry.url} how to log in ..."), err=True)
     tokens = KeptTokens(store, named.entry.url, lambda name, value: None, anew=True)
     async with Login(named.entry.url, tokens, show) as auth:
         servers = McpServers(

@@ -8,12 +8,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 from aiohttp import web
 
+from oi_tui.app.engine.files.credentials import CredentialStore
+from oi_tui.app.engine.files.keyring import Keyring
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry
+from oi_tui.app.engine.mcp.logins import KeptTokens, Login, kept_login
 from support.foreign_servers import SERVERS
+from support.keyrings import environ_with
 from support.mcp_servers import Said, Stage, joined
 from support.ports import free_port
 
@@ -121,6 +126,47 @@ async def test_N10_the_filesystem_server_sees_the_folder(folder: Path) -> None:
     async with running(folder, program, str(folder)) as stage:
         assert "notes.txt" in await stage.call("x__list_directory", path=str(folder))
         assert "Buy milk." in await stage.call("x__read_text_file", path=str(folder / "notes.txt"))
+
+
+async def test_N9_N10_a_login_at_the_example_of_the_sdk(folder: Path, tmp_path: Path) -> None:
+    example = NODE / "@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js"
+    if not example.exists():
+        pytest.skip("NOT TESTED: the SDK for node is not installed; make check-servers does that")
+    port, place = free_port(), tmp_path / "credentials.toml"
+    ports = {"MCP_PORT": str(port), "MCP_AUTH_PORT": str(free_port())}
+    program = await asyncio.create_subprocess_exec(
+        "node", str(example), "--oauth", env=os.environ | ports, stdout=asyncio.subprocess.PIPE
+    )
+    assert program.stdout is not None
+    store = CredentialStore(place, Keyring(environ_with("KeyringOfFile", tmp_path / "keyring.json")), owner=os.getuid())
+    browsing: list[asyncio.Task[httpx.Response]] = []
+
+    async def follow(address: str) -> httpx.Response:
+        async with httpx.AsyncClient(follow_redirects=True, trust_env=False) as browser:
+            return await browser.get(address)
+
+    try:
+        async with asyncio.timeout(60):
+            while b"MCP Streamable HTTP Server listening" not in (line := await program.stdout.readline()):
+                assert line, "it has ended"
+        url = f"http://localhost:{port}/mcp"
+        named = NamedServer(name="x", entry=ServerEntry(url=url))
+        tokens = KeptTokens(store, url, lambda name, value: None, anew=True)
+        async with (
+            asyncio.timeout(60),
+            Login(url, tokens, lambda address: browsing.append(asyncio.create_task(follow(address)))) as auth,
+            joined(folder, named, pauses=(), find_auth=lambda server: auth) as stage,
+        ):
+            await stage.only.settle()
+            assert stage.only.state == "ready", stage.only.trouble
+        assert "Logged in" in (await browsing[0]).text
+        later = kept_login(store, url, lambda name, value: None)
+        async with asyncio.timeout(60), joined(folder, named, pauses=(), find_auth=lambda server: later) as stage:
+            assert "Hello, Ada" in await stage.call("x__greet", name="Ada")
+        assert len(browsing) == 1
+    finally:
+        program.terminate()
+        await program.wait()
 
 
 async def test_N10_the_example_of_the_sdk_behind_an_address(folder: Path) -> None:
