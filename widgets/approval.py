@@ -19,9 +19,10 @@ from textual.widgets import Input
 from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.values import ScopeKind
+from oi_tui.app.engine.core.verbs import Decide, Revise
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval_keys import ANSWER_KEYS, answer_keys, answer_letters, stage_labels
-from oi_tui.widgets.approval_source import share_rows, show_again, show_source
+from oi_tui.widgets.approval_source import share_rows, show_again, show_source, source_of_edited, text_to_edit
 from oi_tui.widgets.approval_view import TIME_LIMITS, ApprovalStage, ApprovalView
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.editor import SourceEditor
@@ -39,7 +40,7 @@ _OF_ARMING = (BY_NUMBER, UNSEEN, TOO_EARLY, WRITTEN_ON)  # said no longer when t
 
 
 class ApprovalPanel(Widget, can_focus=True):
-    """Asks about one `DecisionRequested` and posts one `Decided`."""
+    """Asks about one `DecisionRequested` and posts `Decided`."""
 
     BINDINGS: ClassVar[list[BindingType]] = ANSWER_KEYS
     DECIDES = True
@@ -63,21 +64,12 @@ class ApprovalPanel(Widget, can_focus=True):
     full: reactive[bool] = reactive(False)
 
     class Decided(Message):
-        """The user's answer; `source` is exactly the source on the screen."""
+        """The user's answer; its `source` is exactly the source on the screen. An edited call is to be asked about
+        anew."""
 
-        def __init__(
-            self,
-            request_id: str,
-            verdict: Verdict,
-            source: str,
-            reason: str = "",
-            scope: ScopeKind = "source",
-            install: bool = False,
-            time_limit: float | None = None,
-        ) -> None:
+        def __init__(self, answer: Decide | Revise) -> None:
             super().__init__()
-            self.request_id, self.verdict, self.source = request_id, verdict, source
-            self.reason, self.scope, self.install, self.time_limit = reason, scope, install, time_limit
+            self.answer = answer
 
     class FullToggled(Message):
         """Wants the whole screen, or no longer."""
@@ -108,7 +100,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self._stray = StrayKeys()
         self._said = ""
         """The message about the last key."""
-        self._why = False
+        self._why = self._revising = False  # an explanation is shown; an edited call waits for its question
         self._time_limit: float | None = None
         self._limit = 12
 
@@ -140,7 +132,7 @@ class ApprovalPanel(Widget, can_focus=True):
     def ask(self, request: DecisionRequested, *, writing: bool = False) -> None:
         """Put this question; `writing`: while the person is writing a prompt."""
         self.request, self.asked_id, self.source = request, request.request_id, request.source
-        self._why, self._time_limit = False, None
+        self._why, self._time_limit, self._revising = False, None, False
         self.full = False
         self.query_one(Input).value = ""
         run, letters = answer_keys(keymap_of(self))["approval.run"], answer_letters(keymap_of(self))
@@ -262,12 +254,16 @@ class ApprovalPanel(Widget, can_focus=True):
             self._looking.pause()
 
     def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
-        """Back to the question, with the source in its current state."""
+        """Back to the question, with the source in its current state; a call that can tell what it does is asked about
+        anew."""
         event.stop()
-        if event.source is not None:
-            self.source = event.source
-            if self.request is not None:
-                show_source(self.query_one(SourceView), self.request, self.source, full=self.full)
+        request = self.request
+        if event.source is not None and request is not None:
+            before, self.source = self.source, source_of_edited(request, self.source, event.source)
+            show_source(self.query_one(SourceView), request, self.source, full=self.full)
+            if self.source != before and request.asks_anew:
+                self._revising = True
+                self.post_message(self.Decided(Revise(request_id=request.request_id, source=self.source)))
         self._enter("question", own_act=True)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -295,7 +291,7 @@ class ApprovalPanel(Widget, can_focus=True):
     def _may_answer(self, *, runs: bool = False) -> bool:
         """Whether an answer counts now; `runs`: one that needs the end of the source to have been seen."""
         self.arming.look()
-        if self.request is None or self.stage != "question" or not self.arming.is_armed:
+        if self.request is None or self._revising or self.stage != "question" or not self.arming.is_armed:
             return False
         seen = self.query_one(SourceView).end_seen
         if runs and not seen:
@@ -308,9 +304,16 @@ class ApprovalPanel(Widget, can_focus=True):
     ) -> None:
         request, self.request = self.request, None
         if request is not None:
-            self.post_message(
-                self.Decided(request.request_id, verdict, self.source, reason, scope, install, self._time_limit)
+            answer = Decide(
+                request_id=request.request_id,
+                verdict=verdict,
+                source=self.source,
+                reason=reason,
+                scope=scope,
+                install=install,
+                time_limit=self._time_limit,
             )
+            self.post_message(self.Decided(answer))
 
     def show_arming(self) -> None:
         """Bring the keys up to date."""
@@ -328,7 +331,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self.query_one(Input).display = stage == "reason"
         if stage == "editing":
             assert self.request is not None
-            self.query_one(SourceEditor).begin(self.source, self.request.written_in)
+            self.query_one(SourceEditor).begin(*text_to_edit(self.request, self.source))
         elif stage == "question":
             if own_act:
                 self.arming.go_on()
@@ -384,9 +387,6 @@ class ApprovalPanel(Widget, can_focus=True):
         # Keys and title first; the note and the source share what is left.
         others = sum(len(rows[name].wrap(width - 2)) for name in ("scopes", "said") if rows[name].plain)
         left = self._limit - 1 - len(self.query_one(KeyRow).rows(width - 2)) - (self.stage == "reason") - others
-        left = max(2, left)
-        view = self.query_one(SourceView)
-        spare = left - min(view.row_count(width), left - left // 2)
-        note_rows = min(len(note.wrap(width - 2)) if note.plain else 0, spare)
+        view, editor = self.query_one(SourceView), self.query_one(SourceEditor)
+        note_rows = share_rows(view, editor, note, max(2, left), width, full=self.full)
         self.query_one("#approval-note", Words).styles.height = note_rows
-        share_rows(view, self.query_one(SourceEditor), left - note_rows, width, full=self.full)

@@ -93,7 +93,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     def note(self) -> Content:
         """What makes this question special; empty for an ordinary one."""
         parts: list[Content] = []
-        edited = self.source != self.request.source
+        edited = self.source != self.request.source or self.request.edited
         hidden = visible_text(self.source).hidden
         if self.stage == "editing" and (written := visible_text(self.source, emoji=True).hidden):
             parts.append(lettering((hidden_note(written), "$error")))
@@ -111,10 +111,11 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(lettering((f"may call {safe_text(', '.join(self.request.may_call))}", "$warning")))
         if self.request.preview_remark:
             parts.append(lettering((f"no whole preview: {safe_text(self.request.preview_remark)}", "$warning")))
-        elif edited and self.request.preview is not None:
-            parts.append(lettering("the preview was of the arguments before"))
+        elif self.source != self.request.source and self.request.preview is not None:
+            parts.append(lettering("looking at what it would do now …"))
         if self.request.why:
-            parts.append(lettering(f"{'before: ' if edited else ''}{safe_text(self.request.why)}"))
+            before = "before: " if self.source != self.request.source else ""
+            parts.append(lettering(f"{before}{safe_text(self.request.why)}"))
         if self.is_offered:
             parts.append(
                 lettering((f"{self.keys['approval.install']}: {safe_text(self.request.offer)}, once", "$accent"))

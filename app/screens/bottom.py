@@ -178,21 +178,12 @@ class Bottom(Vertical):
             self._recall.keep()
 
     def on_approval_panel_decided(self, event: "ApprovalPanel.Decided") -> None:
-        """The answer to the question about code."""
+        """The answer to the question about code; of an edited call, the next question comes from the engine."""
         event.stop()
-        self._bridge.send(
-            Decide(
-                request_id=event.request_id,
-                verdict=event.verdict,
-                source=event.source,
-                reason=event.reason,
-                scope=event.scope,
-                install=event.install,
-                time_limit=event.time_limit,
-            )
-        )
-        self._bring_up("composer")
-        self.on_decided()
+        self._bridge.send(event.answer)
+        if isinstance(event.answer, Decide):
+            self._bring_up("composer")
+            self.on_decided()
 
     def on_approval_panel_prompt_typed(self, event: "ApprovalPanel.PromptTyped") -> None:
         """Text meant for the prompt goes there."""

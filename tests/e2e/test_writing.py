@@ -1,10 +1,12 @@
-"""Writing many lines with a real keyboard in a small window: pasted, undone, redone, sent and run."""
+"""Writing many lines with a real keyboard in a small window: pasted, undone, redone, sent and run; and
+what the model writes into a file, edited in the question."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.models.scripted import ScriptedAnswer, ScriptedCall
 from oi_tui.themes.loader import load_palette
 from support.script import Script
 from support.terminal import Terminal
@@ -55,3 +57,34 @@ def test_many_lines_pasted_into_the_source_of_a_question_can_be_undone_and_redon
     shown.send("y")
     shown.wait_for("Done.")
     assert (folder / "sum").read_text() == "40"
+
+
+def test_F20_the_new_text_of_a_file_is_edited_in_the_question_and_accepted_as_shown(
+    start: Callable[..., Terminal], script: Script, folder: Path
+) -> None:
+    (folder / "notes.txt").write_text("milk\nbread\n")
+    call = ScriptedCall(tool="edit_file", arguments={"path": "notes.txt", "old": "bread", "new": "butter"})
+    shown = start(ScriptedAnswer(text="I change it.", calls=(call,)), "Done.", columns=80, rows=24)
+    shown.send("change it\r")
+    shown.wait_for("+butter")
+    accent = load_palette().inks.accent.removeprefix("#")
+
+    def wait_armed() -> None:
+        shown.wait_until(
+            lambda: "y run" in shown.screen and shown.colour("y run") == accent, "the question to be armed"
+        )
+
+    wait_armed()
+    shown.send("e")
+    shown.wait_for("ctrl+s")
+    shown.send("\x1b[F, salted")
+    shown.wait_for("butter, salted")
+    shown.send(FINISH)
+    shown.wait_for("+butter, salted")
+    shown.wait_for("edited by you")
+    wait_armed()
+    assert (folder / "notes.txt").read_text() == "milk\nbread\n"
+    shown.send("y")
+    shown.wait_for("Done.")
+    assert (folder / "notes.txt").read_text() == "milk\nbutter, salted\n"
+    assert "The user edited it before it ran." in str(script.requests[1]["messages"])

@@ -1,22 +1,29 @@
 """What a question about a call says: who brought the tool, what the call would do, and how long it may take."""
 
 import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from oi_tui.app.engine.agent import previews
+from oi_tui.app.engine.agent.open_question import OpenQuestion
 from oi_tui.app.engine.core.blocks import CallBlock
 from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, ExecutionFinished
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.core.values import Confinement
-from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.core.values import Confinement, EditableText
+from oi_tui.app.engine.core.verbs import Decide, Revise
 from oi_tui.app.engine.log.audit.fold import AuditFold
 from oi_tui.app.engine.log.audit.records import AnyRecord, DecisionWasMade, RunBegan, Surroundings
+from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.rules import short_form
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
 from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.widgets.call_fields import call_text
+from support.file_tools import FileBench
 from support.kinds import narrow
 from support.tool_calls import answer, ask_once, call, calls, make, tool
 from support.turns import play
@@ -176,3 +183,71 @@ def test_G4_a_long_argument_is_folded_only_where_a_preview_shows_what_the_call_d
 def test_calls_that_write_keep_their_order() -> None:
     assert not Capabilities().side_by_side
     assert Capabilities(writes=False).side_by_side
+
+
+# -- edited in the question -----------------------------------------------------------------------------
+
+
+async def edit_call(
+    bench: FileBench, tool_name: str, edits: Sequence[dict[str, str]], policy: Policy | None = None, **arguments: str
+) -> tuple[list[DecisionRequested], CallBlock, FakeModel]:
+    """A call of a file tool, edited in the question so many times and then let run."""
+    model = FakeModel(answer(*call(json.dumps(arguments), name=tool_name)), "Done.")
+    session = make(model, bench.tools[tool_name], approve="ask", policy=policy)
+    bench.blocks = session.transcript.blocks  # type: ignore[assignment] # it only looks at them
+    asked: list[DecisionRequested] = []
+
+    def react(event: AnyEvent) -> None:
+        if isinstance(event, DecisionRequested):
+            asked.append(event)
+            if len(asked) <= len(edits):
+                source = json.dumps({**arguments, **edits[len(asked) - 1]})
+                assert session.decide(Revise(request_id=event.request_id, source=source))
+                assert not session.decide(Decide(request_id=event.request_id, verdict="run")), "it was answered"
+            else:
+                assert session.decide(Decide(request_id=event.request_id, verdict="run", source=event.source))
+
+    await play(session, session.run("go"), react)
+    return asked, calls(session)[0], model
+
+
+async def test_F20_what_was_edited_is_shown_anew_and_written_as_shown_and_the_model_reads_of_it(tmp_path: Path) -> None:
+    bench = FileBench(tmp_path)
+    edits = [{"content": "two\n"}, {"content": "three\n"}]
+    asked, block, model = await edit_call(bench, "write_file", edits, path="a.py", content="one\n")
+    assert [one.edited for one in asked] == [False, True, True]
+    assert [one.editable for one in asked] == [EditableText(argument="content", language="python")] * 3
+    previews = [str(one.preview.data["text/x-diff"]) for one in asked if one.preview is not None]
+    assert ["+one" in previews[0], "+two" in previews[1], "+three" in previews[2]] == [True] * 3
+    assert (tmp_path / "a.py").read_text() == "three\n"
+    assert (block.state, block.is_edited, json.loads(block.source)["content"]) == ("ok", True, "three\n")
+    told = model.requests[1].messages[-1].text
+    assert "The user edited it before it ran." in told
+    assert "three" in told
+
+
+async def test_F20_an_edit_that_cannot_work_is_said_and_may_be_edited_again(tmp_path: Path) -> None:
+    bench = FileBench(tmp_path)
+    (tmp_path / "a.txt").write_text("x = 1\n")
+    edits = [{"old": "nowhere", "new": "x = 2"}, {"old": "x = 1", "new": "x = 3"}]
+    asked, block, _ = await edit_call(bench, "edit_file", edits, path="a.txt", old="x = 1", new="x = 2")
+    assert asked[1].preview_remark.startswith("it cannot work: a.txt: `old` is not in the file")
+    assert asked[1].preview is None
+    assert asked[2].editable == EditableText(argument="new")
+    assert (tmp_path / "a.txt").read_text() == "x = 3\n"
+    assert block.state == "ok"
+
+
+async def test_F20_an_edit_that_a_rule_denies_is_refused_and_code_is_never_asked_about_anew(tmp_path: Path) -> None:
+    bench = FileBench(tmp_path)
+    policy = Policy(rules=(short_form("Edit(**/secret.txt)", "deny"),), base=bench.policy.base)
+    asked, block, _ = await edit_call(bench, "write_file", [{"path": "secret.txt"}], policy, path="a.txt", content="x")
+    assert len(asked) == 1
+    assert (block.state, list(tmp_path.iterdir())) == ("refused", [])
+    question = OpenQuestion(asyncio.Lock())
+    request = DecisionRequested(request_id="d", block_id="c", language="python", source="1", sha256="")
+    waiting = asyncio.ensure_future(question.ask(request, lambda event: None))
+    await asyncio.sleep(0)
+    assert not question.answer(Revise(request_id="d", source="2"))
+    question.withdraw()
+    assert narrow(await waiting, Decide).verdict == "stop"

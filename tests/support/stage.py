@@ -196,15 +196,15 @@ class Stage:
         )
         await self.settle()
 
-    async def propose_call(self, tool: str, arguments: str, labels: tuple[str, ...] = ()) -> None:
-        """A turn that has come to the question about this call."""
+    async def propose_call(self, tool: str, arguments: str, labels: tuple[str, ...] = (), **about: Any) -> None:
+        """A turn that has come to the question about this call; `about` are further fields of the request."""
         digest = hashlib.sha256(arguments.encode()).hexdigest()
         self.engine.say(
             TurnStarted(block_id="u1", text="do it"),
             CallStarted(block_id="t1", tool=tool),
             CallFinished(block_id="t1", tool=tool, source=arguments),
             DecisionRequested(
-                request_id="d1", block_id="t1", tool=tool, source=arguments, sha256=digest, labels=labels
+                request_id="d1", block_id="t1", tool=tool, source=arguments, sha256=digest, labels=labels, **about
             ),
         )
         await self.settle()

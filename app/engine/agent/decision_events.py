@@ -54,4 +54,5 @@ def request_event(
         may_call=facts.may_call,
         preview=facts.preview,
         preview_remark=facts.remark,
+        editable=facts.editable,
     )

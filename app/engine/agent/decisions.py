@@ -26,7 +26,7 @@ from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.core.outcomes import Decider
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
-from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.core.verbs import Decide, Revise
 from oi_tui.app.engine.hooks.values import Judgement
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
 from oi_tui.app.engine.policy.destruction import made_paths
@@ -227,15 +227,26 @@ class Decisions:
             named = self.folders.written_paths(block, ruling.reading, self.policy.base)
             elsewhere = self._runners.runs_elsewhere(block)
             labels = (*labels, *(ELSEWHERE[: len(named)] if elsewhere else await self.keeper.remarks(named)))
+        asked = block
         while True:
-            scopes = self._grants.scopes(self._case(block, ruling))
-            offer = self._offer(block, ruling)
-            verb = await self.question.ask(request_event(block, why, labels, scopes, offer, asked_by, facts), emit)
+            scopes, offer = self._grants.scopes(self._case(asked, ruling)), self._offer(asked, ruling)
+            request = request_event(asked, why, labels, scopes, offer, asked_by, facts)
+            verb = await self.question.ask(msgspec.structs.replace(request, edited=asked is not block), emit)
             if isinstance(verb, NoAnswer):
-                return refuse_unanswered(block, verb)
+                return refuse_unanswered(asked, verb)
+            if isinstance(verb, Revise):
+                asked = msgspec.structs.replace(block, source=verb.source)
+                if (ruling := await self.rule(asked)).verdict == "deny":
+                    return deny(asked, ruling, self.mode)
+                facts = (await self._previews.facts(self._runners.tool(asked), asked.source)).without_refusal()
+                labels = ruling.labels
+                if not facts.given_up:
+                    continue
+                verb = Decide(request_id=request.request_id, verdict="stop")
             now = self._runners.next_generation(block)
             if verb.verdict in ("skip", "stop") or generation == now:
-                return self._apply_decision(block, verb, guard, generation, ruling)
+                settled = self._apply_decision(asked, verb, guard, generation, ruling)
+                return settled if asked is block else settled.of_edited()
             generation, why = now, "its kernel ended while you were asked, and the variables are gone"
 
     async def rule(self, block: ActionBlock) -> PolicyDecision:

@@ -48,7 +48,7 @@ from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.instructions import NO_INSTRUCTIONS, InstructionSources
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode, Language, Level
-from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.core.verbs import Decide, Revise
 from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource, RejoinableKernel, Runner
 from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
@@ -336,7 +336,7 @@ class Session:
 
     # -- reaching in ---------------------------------------------------------------------------------
 
-    def decide(self, verb: Decide) -> bool:
+    def decide(self, verb: Decide | Revise) -> bool:
         """Answer a `DecisionRequested`; False if that id is not waiting (any more)."""
         return self.decisions.question.answer(verb)
 

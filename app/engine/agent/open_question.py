@@ -4,7 +4,7 @@ import asyncio
 from typing import NamedTuple
 
 from oi_tui.app.engine.core.events import DecisionRequested, Emit
-from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.core.verbs import Decide, Revise
 
 
 class NoAnswer(NamedTuple):
@@ -20,12 +20,12 @@ class OpenQuestion:
     def __init__(self, turns: asyncio.Lock) -> None:
         """`turns` is held while it waits: whoever asks the person asks one after the other."""
         self._turns = turns
-        self._waiting: tuple[DecisionRequested, asyncio.Future[Decide | NoAnswer]] | None = None
+        self._waiting: tuple[DecisionRequested, asyncio.Future[Decide | Revise | NoAnswer]] | None = None
 
-    async def ask(self, request: DecisionRequested, emit: Emit) -> Decide | NoAnswer:
+    async def ask(self, request: DecisionRequested, emit: Emit) -> Decide | Revise | NoAnswer:
         """Emit the request, and wait for what the person says."""
         async with self._turns:
-            future: asyncio.Future[Decide | NoAnswer] = asyncio.get_running_loop().create_future()
+            future: asyncio.Future[Decide | Revise | NoAnswer] = asyncio.get_running_loop().create_future()
             self._waiting = (request, future)
             try:
                 emit(request)
@@ -33,19 +33,23 @@ class OpenQuestion:
             finally:
                 self._waiting = None
 
-    def answer(self, verb: Decide) -> bool:
+    def answer(self, verb: Decide | Revise) -> bool:
         """The user's answer; False if that request is not waiting (any more), or "run" is about another source."""
         if self._waiting is None:
             return False
         request, future = self._waiting
         if verb.request_id != request.request_id or future.done():
             return False
-        if verb.verdict == "run" and verb.source not in (None, request.source):
-            return False
-        if verb.install and not (verb.verdict == "run" and request.offer):
-            return False
-        future.set_result(verb)
-        return True
+        match verb:
+            case Revise() if not request.tool:
+                return False
+            case Decide(verdict="run") if verb.source not in (None, request.source):
+                return False
+            case Decide(install=True) if not (verb.verdict == "run" and request.offer):
+                return False
+            case _:
+                future.set_result(verb)
+                return True
 
     def withdraw(self) -> None:
         """Refuse what is waiting, because the turn is being stopped."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from oi_tui.app.engine.core.encoding import decode_arguments
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.values import EditableText
 from oi_tui.app.engine.tools.checking import check_arguments, clean_output
 from oi_tui.app.engine.tools.tool import Tool, ToolFailed, error_text
 
@@ -30,6 +31,11 @@ class CallFacts(NamedTuple):
     """Why the call cannot work, as the tool says."""
     given_up: bool = False
     """The turn was stopped meanwhile."""
+    editable: EditableText | None = None
+
+    def without_refusal(self) -> "CallFacts":
+        """The same, where the person is asked though it cannot work: what was edited may be edited again."""
+        return self._replace(refusal="", remark=f"it cannot work: {self.refusal}") if self.refusal else self
 
 
 class Previews:
@@ -47,7 +53,7 @@ class Previews:
         """Of a call with these arguments; nothing of code."""
         if tool is None:
             return CallFacts()
-        known = CallFacts(tool.origin, tool.may_call)
+        known = CallFacts(tool.origin, tool.may_call, editable=_editable(tool, source))
         if tool.preview is None:
             return known
         try:
@@ -73,6 +79,17 @@ class Previews:
             waiting.cancel()
             waiting.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             self._waiting = None
+
+
+def _editable(tool: Tool, source: str) -> EditableText | None:
+    """What of the call is edited as a text; None where the tool names none that is there."""
+    try:
+        arguments = decode_arguments(source)
+        found = tool.editable(arguments) if tool.editable is not None else None
+        return found if found is not None and isinstance(arguments.get(found.argument), str) else None
+    except Exception:
+        # Boundary: the tool may be somebody else's. Without it the arguments are edited.
+        return None
 
 
 def _cut_facts(known: CallFacts, shown: RichOutput | None) -> CallFacts:

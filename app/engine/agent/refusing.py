@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import msgspec
+
 from oi_tui.app.engine.agent.decision_events import decision_event
 from oi_tui.app.engine.agent.guard import CROWDED
 from oi_tui.app.engine.agent.halt import TurnStopped
@@ -23,6 +25,12 @@ class Settled(NamedTuple):
     """How it ends the turn, if it does."""
     ruling: PolicyDecision | None = None
     """The policy's decision about the source that would run, None without one."""
+
+    def of_edited(self) -> "Settled":
+        """The same about what the person edited before it was asked about anew: that it runs is an edit."""
+        if self.made.verdict != "run":
+            return self
+        return self._replace(made=msgspec.structs.replace(self.made, verdict="edit"))
 
 
 def refuse_all(block: ActionBlock) -> Settled:

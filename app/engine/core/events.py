@@ -64,6 +64,7 @@ from oi_tui.app.engine.core.outputs import (
 from oi_tui.app.engine.core.plan import PlanStep
 from oi_tui.app.engine.core.values import (
     ApprovalMode,
+    EditableText,
     GrantScope,
     KernelCall,
     Language,
@@ -291,6 +292,15 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
     """What the call would do, as its tool says: a change as `text/x-diff`, or words."""
     preview_remark: str = ""
     """Why there is no preview, or not all of it."""
+    editable: EditableText | None = None
+    """What of a call is edited as a text of its own; None for code, and for all of the arguments."""
+    edited: bool = False
+    """Whether the person edited it, and it is asked about anew (`Revise`)."""
+
+    @property
+    def asks_anew(self) -> bool:
+        """Whether it is asked about anew when it was edited, with what it would do: a call whose tool can tell."""
+        return bool(self.tool) and (self.preview is not None or self.editable is not None)
 
     @property
     def runs_in(self) -> str:

@@ -105,6 +105,14 @@ class GrantScope(Value, frozen=True, kw_only=True):
     """The rules it makes, as written in settings: `Shell(git status *)`."""
 
 
+class EditableText(Value, frozen=True, kw_only=True):
+    """The argument of a call that a person edits as a text of its own, not within JSON."""
+
+    argument: str
+    language: Language = ""
+    """What it is written in, "" where that is not known."""
+
+
 SandboxMode = Literal["read-only", "workspace-write", "danger-full-access"]
 """What code can change, the strictest first; `danger-full-access` is no sandbox at all."""
 

@@ -110,6 +110,14 @@ class Decide(SessionVerb, frozen=True, kw_only=True, tag=True):
     """Seconds that this run may take, 0 for no limit; None leaves `kernel.time_limit` as it is."""
 
 
+class Revise(SessionVerb, frozen=True, kw_only=True, tag=True):
+    """The arguments of a call that is asked about, as the person edited them: it is asked about anew, with what it
+    would do now. An unknown or decided id changes nothing."""
+
+    request_id: str
+    source: str
+
+
 class Answer(SessionVerb, frozen=True, kw_only=True, tag=True):
     """The answer to `InputRequested`."""
 
@@ -315,6 +323,7 @@ Job = (
 WorkVerb = (
     Job
     | Decide
+    | Revise
     | Answer
     | Interrupt
     | UseModel

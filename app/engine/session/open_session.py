@@ -42,6 +42,7 @@ from oi_tui.app.engine.core.verbs import (
     Rebuild,
     Restart,
     Retry,
+    Revise,
     Run,
     SetApproval,
     SetBudget,
@@ -236,7 +237,7 @@ class OpenSession:
         match verb:
             case Retry():
                 self.chooser.retry_now()
-            case Decide():
+            case Decide() | Revise():
                 session.decide(verb)
             case Answer():
                 await session.answer(verb.request_id, None if verb.declined else verb.text)

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.chat_model import ToolSpec
 from oi_tui.app.engine.core.encoding import decode_arguments
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.core.values import Confinement, Value
+from oi_tui.app.engine.core.values import Confinement, EditableText, Value
 from oi_tui.app.engine.policy.reading import Handover, PathUse, ReplacedFile, Risk, SourceFacts, Unread, merge_facts
 from oi_tui.app.engine.policy.risks import EXPOSED, FOREIGN, MAY_CHANGE, MAY_DESTROY, NETWORK, SECRETS
 from oi_tui.app.engine.policy.secrets import names_secret
@@ -145,6 +145,9 @@ class Tool:
     """What it returns was written by others, who may want to steer the model: the session counts as tainted by it."""
     preview: Preview | None = None
     """What the question shows beside the arguments, such as a change as a diff."""
+    editable: Callable[[Arguments], EditableText | None] | None = None
+    """Which argument of a call a person edits in the question as a text of its own, and its language; it gets arguments
+    that may not fit the schema."""
     time_limit: float | None = None
     """Seconds that a call may take; None is the session's limit for runs. The person can give one call another."""
     for_small: bool = True

@@ -1,13 +1,14 @@
 """The tools for files of one session."""
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from oi_tui.app.engine.core.blocks import Block, UserBlock
 from oi_tui.app.engine.core.chat_model import EDIT_FILE, WRITE_FILE
-from oi_tui.app.engine.core.values import Confinement
+from oi_tui.app.engine.core.values import Confinement, EditableText
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.tools.ties import MakeTools, ToolTies
-from oi_tui.app.engine.tools.tool import Capabilities, Tool
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool
 from oi_tui.app.engine.workspace.changing import EDIT_SCHEMA, WRITE_SCHEMA, FileChange, FileChanges, KeepBefore
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints, KeptChange
 from oi_tui.app.engine.workspace.looking import LIST_SCHEMA, READ_SCHEMA, SEARCH_SCHEMA, FileLook
@@ -71,6 +72,24 @@ def turn_of(blocks: Sequence[Block], block_id: str) -> str:
     return turn
 
 
+LANGUAGES = {
+    ".py": "python",
+    ".sh": "shell",
+    ".bash": "shell",
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".rs": "rust",
+}
+"""Of files, by the end of their names; those that an editor colours."""
+
+
+def new_text(arguments: Arguments) -> EditableText | None:
+    """What a change puts into the file."""
+    language = LANGUAGES.get(Path(str(arguments.get("path", ""))).suffix.lower(), "")
+    named = next((name for name in ("content", "new", "patch") if name in arguments), None)
+    return None if named is None else EditableText(argument=named, language="diff" if named == "patch" else language)
+
+
 def _reading_tools(look: FileLook) -> tuple[Tool, ...]:
     return (
         Tool(
@@ -121,6 +140,7 @@ def _changing_tools(changes: FileChanges) -> tuple[Tool, ...]:
             confinement=WITHIN,
             for_small=False,
             preview=changes.preview,
+            editable=new_text,
         ),
         Tool(
             name=EDIT_FILE,
@@ -132,5 +152,6 @@ def _changing_tools(changes: FileChanges) -> tuple[Tool, ...]:
             confinement=WITHIN,
             for_small=False,
             preview=changes.preview,
+            editable=new_text,
         ),
     )
