@@ -5,7 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,11 @@ from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, Happenings
 from oi_tui.app.engine.tools.ties import ToolTies
+from oi_tui.app.engine.workspace import run_changes
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
 from oi_tui.app.engine.workspace.file_tools import file_tools
-from oi_tui.app.engine.workspace.kept_folder import KeepLimits
+from oi_tui.app.engine.workspace.kept_folder import FileDifference, KeepLimits, KeptFolder
+from oi_tui.app.engine.workspace.path_rules import PathRules
 from oi_tui.app.engine.workspace.run_changes import RunChanges, keep_changes
 from oi_tui.app.engine.workspace.undoing import Undoing
 from oi_tui.app.frontend.client import LocalClient
@@ -490,3 +493,32 @@ async def test_f17_f19_a_question_names_what_cannot_be_undone_and_a_fork_undoes_
         assert (folder / "x").read_text() == "0\n"
     finally:
         await client.close()
+
+
+async def test_f19_a_look_that_hangs_holds_up_one_run_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_changes, "PATIENCE", 0.05)
+    release, looks = threading.Event(), list[str]()
+
+    class Hanging(KeptFolder):
+        """On a disk that does not answer."""
+
+        def refresh(self, named: Iterable[str] = (), *, grown: bool = False) -> list[FileDifference]:
+            looks.append("look")
+            release.wait(20)
+            return []
+
+    bench = RunBench(tmp_path)
+    folder = Hanging(str(bench.folder), bench.checkpoints, LIMITS, PathRules(bench.profile).view)
+    changes = RunChanges(bench.checkpoints, [folder], lambda: "session", lambda: bench.blocks, bench.told.append)
+    try:
+        for block in ("r1", "r2"):
+            bench.blocks.append(CodeBlock(id=block, language="python"))
+            await changes.begin(block, [])
+            assert await changes.end(block) is None
+        assert looks == ["look"]
+        assert await changes.remarks([]) == ("it took too long to find out which changes of files can be undone",)
+    finally:
+        release.set()
+        await changes.rest()

@@ -84,6 +84,8 @@ class RunChanges:
         self._ended: tuple[RunUnderWay, float] | None = None
         """The run that ended last, and when."""
         self._last: asyncio.Future[Any] | None = None
+        self._stuck: asyncio.Future[Any] | None = None
+        """A look that was waited for long enough; until it ends, no other one is waited for."""
         self._told: set[str] = set()
         self._boot = psutil.boot_time()
         self._engine = f"{os.getpid()}:{psutil.Process().create_time():.2f}"
@@ -92,16 +94,17 @@ class RunChanges:
 
     async def begin(self, block_id: str, named: Sequence[str]) -> None:
         """A run is about to begin that names these paths. Never raises."""
-        before, run = (
-            self._current,
-            RunUnderWay(block_id, turn_of(self._blocks(), block_id), time.time(), self._process_clock()),
-        )
+        if self._is_stuck:
+            return
+        before, turn = self._current, turn_of(self._blocks(), block_id)
+        run = RunUnderWay(block_id, turn, time.time(), self._process_clock())
         self._running.append(run)
         job = self._in_order(lambda: self._look_before(run, named, before))
         try:
             async with asyncio.timeout(PATIENCE):
                 await asyncio.shield(job)
         except TimeoutError:
+            self._stuck = job
             self._tell_once("Not all files here could be read in time: some changes of this run cannot be undone.")
 
     async def end(self, block_id: str) -> WrittenFiles | None:
@@ -120,11 +123,16 @@ class RunChanges:
             async with asyncio.timeout(PATIENCE):
                 found = await asyncio.shield(job)
         except TimeoutError:
+            self._stuck = job
             return None
         if dropped := self._checkpoints.take_dropped():
             went = f"{quantity(dropped, 'older change')} of files can no longer be undone"
             self._tell(f"{went}: no more is kept than undo.disk_mb says.")
         return found
+
+    @property
+    def _is_stuck(self) -> bool:
+        return self._stuck is not None and not self._stuck.done()
 
     @property
     def _current(self) -> RunUnderWay:
@@ -143,7 +151,7 @@ class RunChanges:
     async def catch_up(self) -> None:
         """Look for what was written since the last run ended: if processes that it started are still there, it may be
         theirs."""
-        if not self._running:
+        if not self._running and not self._is_stuck:
             await asyncio.shield(self._in_order(lambda: self._record(NO_RUN)))
 
     async def recover(self) -> None:
@@ -283,11 +291,14 @@ class RunChanges:
 
     async def remarks(self, named: Sequence[str]) -> tuple[str, ...]:
         """What of these paths could not be undone, in words for a question; without paths, of the whole folder."""
-        try:
-            async with asyncio.timeout(PATIENCE):
-                return await asyncio.shield(self._in_order(lambda: self._unkept(named))) or ()
-        except TimeoutError:
-            return ("it took too long to find out which changes of files can be undone",)
+        if not self._is_stuck:
+            job = self._in_order(lambda: self._unkept(named))
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    return await asyncio.shield(job) or ()
+            except TimeoutError:
+                self._stuck = job
+        return ("it took too long to find out which changes of files can be undone",)
 
     def _unkept(self, named: Sequence[str]) -> tuple[str, ...]:
         found: list[str] = []
