@@ -1,5 +1,7 @@
 """Kept functions: what of a session is kept, when it is used, and how a model finds it."""
 
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -437,3 +439,27 @@ def test_H9_the_small_model_of_the_extra_finds_what_no_word_of_the_query_names(t
     ):
         assert search_by_words(functions, query)[:1] != [find_function(name)]
         assert search_by_meaning(functions, query, embedding, tmp_path / "vectors")[0].name == name
+
+
+def test_H8_the_command_lists_shows_edits_and_removes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = keep()
+
+    def run(*arguments: str, said: str = "") -> str:
+        argv = [sys.executable, "-m", "oi_tui.app.cli", "skills", *arguments]
+        finished = subprocess.run(argv, capture_output=True, text=True, timeout=60, input=said)
+        return f"{finished.returncode} {finished.stdout}{finished.stderr}"
+
+    assert "double(n)" in run("list")
+    assert "return 2 * n" in run("show", "double")
+    assert run("test", "double") == "0 Nothing is wrong with it.\n"
+    kept.path.write_text(kept.text.replace("2 * n", "3 * n"), encoding="utf-8")
+    assert "not used until you look at it" in run("list")
+    assert run("test", "double").startswith("1 ")
+    monkeypatch.setenv("EDITOR", "true")  # it changes nothing
+    monkeypatch.delenv("VISUAL", raising=False)
+    assert not run("edit", "double", said="n\n").startswith("0 ")
+    assert not find_function("double").agreed
+    assert "Kept: double" in run("edit", "double", said="y\n")
+    assert find_function("double").agreed
+    assert "Removed: double" in run("remove", "double")
+    assert find_functions() == ()

@@ -32,6 +32,7 @@ from oi_tui.app.engine.core.tool_replies import ServersFound
 from oi_tui.app.engine.core.tool_verbs import FindServers, UndoChanges
 from oi_tui.app.engine.core.verbs import Answer, AnyVerb, Decide, Open, Submit
 from oi_tui.app.engine.models.scripted import ScriptedAnswer, ScriptedCall
+from oi_tui.app.engine.skills.kept_functions import PASSED, FunctionHead, function_file, keep_function
 from support.front import Front
 from support.ports import free_port
 from support.script import Script
@@ -82,6 +83,23 @@ def skill(home: Path, folder: Path) -> None:
     place.mkdir()
     (place / "SKILL.md").write_text(SKILL)
     subprocess.run([OI_TUI, "skills", "add", "--yes", str(place)], env=clean_env(home), check=True, timeout=60)
+
+
+DEPTH = '''\
+import csv
+
+
+def depth(hour: int) -> float:
+    """How deep the water is at an hour, in metres."""
+    return float(next(row["metres"] for row in csv.DictReader(open("tide.csv")) if int(row["hour"]) == hour))
+'''
+
+
+def kept_function(home: Path, folder: Path) -> None:
+    notes(home, folder)
+    data = home / "data" / "oi-tui"
+    data.mkdir(parents=True)
+    keep_function("depth", function_file(FunctionHead(kept="2026-11-24", tested=PASSED), DEPTH), data / "functions")
 
 
 LIMITS = FunctionsSection(deny=(r"os\.system", r"subprocess\..*", "shell:.*"))
@@ -203,6 +221,17 @@ CAPABILITIES = (
             "At twelve.",
         ),
         prepare=skill,
+    ),
+    Capability(
+        "kept-function",
+        "How deep is the water at twelve?",
+        (
+            call("find_functions", "Maybe you kept something for that.", query="depth of water"),
+            call("load_function", "", name="depth"),
+            "```python\ndepth(12)\n```",
+            "3.2 metres.",
+        ),
+        prepare=kept_function,
     ),
     Capability(
         "limited-functions",

@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.agent.loop import Session
-from oi_tui.app.engine.core.blocks import Block, CallBlock, CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta
 from oi_tui.app.engine.core.errors import KernelError, ModelError, StoreError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
     AnyEvent,
     CallStarted,
+    CodeFinished,
     CodeStarted,
     DecisionMade,
     DecisionRequested,
@@ -44,7 +45,8 @@ from oi_tui.app.engine.kernels.base import RunResult, in_block
 from oi_tui.app.engine.log.recording.form import Asked, ModelBegan, ModelFailed, ModelSaid, Recording
 from oi_tui.app.engine.policy.decide import Policy
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
-from oi_tui.app.engine.tools.tool import Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.execute import EXECUTE
+from oi_tui.app.engine.tools.tool import CallingOutput, Capabilities, Tool, ToolFailed
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from support.turns import play
 
@@ -123,6 +125,8 @@ class RecordedCall:
     origin: str = ""
     questions: list[InputRequested] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
+    codes: list[CodeFinished] = field(default_factory=list)
+    """What it had run."""
 
 
 def recorded_tools(events: Iterable[AnyEvent]) -> Toolbox:
@@ -131,9 +135,14 @@ def recorded_tools(events: Iterable[AnyEvent]) -> Toolbox:
     asked: set[str] = set()
     unasked: dict[str, str] = {}
     calls: dict[str, RecordedCall] = {}
+    callers: dict[str, str] = {}
     told: Iterable[Any] = events  # as above
     for event in told:
         match event:
+            case CodeStarted() if event.caller in calls:
+                callers[event.block_id] = event.caller
+            case CodeFinished() if event.block_id in callers:
+                calls[callers[event.block_id]].codes.append(event)
             case CallStarted():
                 tools[event.block_id] = event.tool
             case DecisionRequested():
@@ -155,8 +164,10 @@ def recorded_tools(events: Iterable[AnyEvent]) -> Toolbox:
 
 
 def _recorded_tool(name: str, calls: deque[RecordedCall]) -> Tool:
-    async def run(arguments: dict[str, Any], output: ToolOutput) -> RichOutput | None:
+    async def run(arguments: dict[str, Any], output: CallingOutput) -> RichOutput | None:
         call, result = calls.popleft(), None
+        for code in call.codes:
+            await output.call(EXECUTE, {"language": code.language, "code": code.source})
         for question in call.questions:
             await output.ask(question.prompt, question.choices, several=question.several)
         for one in call.outputs:
@@ -275,6 +286,8 @@ def comparable(blocks: Sequence[Block]) -> list[Block]:
         if isinstance(block, NoticeBlock):
             continue
         changes: dict[str, Any] = {"id": ""}
+        if isinstance(block, Action) and block.caller:
+            changes |= {"caller": "what called it", "written": None}
         if isinstance(block, CallBlock):
             changes |= {"duration": None, "call_id": None, "written": None}
         if isinstance(block, CodeBlock):
