@@ -58,6 +58,9 @@ STYLES = Path(__file__).with_suffix(".tcss")
 LATER_PARTS = ("block_actions", "sessions_pane", "variables_panel")
 """Modules that are imported when there are blocks: with those, panels are opened and titles come."""
 
+ACTIONS_LATER = 1.0
+"""Seconds after the first block until they are: what is said to the first prompt comes first."""
+
 PLUGINS_LATER = 1.0
 """Seconds after all parts of the screen are there until plugins are imported: the person has begun to read."""
 
@@ -177,7 +180,7 @@ class Parts:
 
         if not self._expects_actions:
             self._expects_actions = True
-            self.pane.run_worker(load(), name="actions")
+            self.pane.set_timer(ACTIONS_LATER, lambda: self.pane.run_worker(load(), name="actions"))
 
     @property
     def timeline(self) -> Timeline:
