@@ -40,6 +40,7 @@ from oi_tui.app.engine.core.embedding import Embedding
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import AnyEvent
 from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, Tail
+from oi_tui.app.engine.core.plan import PlanStep
 from oi_tui.app.engine.core.programs import KernelForm, KernelProgram, LanguageProgram
 from oi_tui.app.engine.core.widget_controls import ControlKind, ControlValue, WidgetControl
 from oi_tui.app.engine.core.widget_views import KernelWidget, WidgetView
@@ -64,6 +65,7 @@ from oi_tui.app.engine.text.markdown import (
 )
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 from oi_tui.app.engine.text.operable_widgets import value_words
+from oi_tui.app.engine.text.plan_document import evidence_anchors, plan_heading, plan_markdown, step_line
 from oi_tui.app.engine.text.plotly_svg import PLOTLY_TYPE, plotly_summary
 from oi_tui.app.engine.text.raw_html import escape_html
 from oi_tui.app.engine.text.rich_text import says_something
@@ -123,6 +125,7 @@ __all__ = [
     "Output",
     "Passage",
     "Pending",
+    "PlanStep",
     "ProseBlock",
     "Refuse",
     "RichOutput",
@@ -156,6 +159,7 @@ __all__ = [
     "data_url",
     "escape_html",
     "escape_markdown",
+    "evidence_anchors",
     "fenced_block",
     "frame_of",
     "has_run",
@@ -163,6 +167,8 @@ __all__ = [
     "info_word",
     "picture_bytes",
     "plain_text",
+    "plan_heading",
+    "plan_markdown",
     "plotly_summary",
     "quantity",
     "read_html",
@@ -171,6 +177,7 @@ __all__ = [
     "run_end",
     "safe_text",
     "says_something",
+    "step_line",
     "summary_title",
     "tell_places",
     "thought_title",

@@ -49,7 +49,7 @@ from oi_tui.plugins.builtin.notebook_form import (
     is_json_mime,
     join_lines,
 )
-from oi_tui.plugins.builtin.notebook_writing import METADATA_KEY, NOTEBOOK_VERSION, SHELL_MAGIC, tail_gap
+from oi_tui.plugins.builtin.notebook_writing import METADATA_KEY, NOTEBOOK_VERSION, PLAN_KEY, SHELL_MAGIC, tail_gap
 
 MOST_CELLS = 50_000
 
@@ -86,8 +86,18 @@ def blocks_of_notebook(content: dict[str, Any]) -> tuple[list[Block], SessionOut
         )
     session = _session(notebook.metadata.get(METADATA_KEY))
     language = _language(notebook.metadata)
-    blocks = [_block(cell, number, language, session) for number, cell in enumerate(notebook.cells, start=1)]
+    blocks = [
+        _block(cell, number, language, session)
+        for number, cell in enumerate(notebook.cells, start=1)
+        if session is None or not _is_plan(cell)
+    ]
     return [*blocks, *_attachment_notice(notebook.cells)], session
+
+
+def _is_plan(cell: NotebookCell) -> bool:
+    """Whether it only shows the plan, which is in the notebook's metadata."""
+    ours = cell.metadata.get(METADATA_KEY)
+    return isinstance(cell, MarkdownCell) and isinstance(ours, dict) and ours.get(PLAN_KEY) is True
 
 
 def _check_version(content: dict[str, Any]) -> None:

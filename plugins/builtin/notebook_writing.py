@@ -3,7 +3,7 @@
 Python code that ran is a code cell, byte for byte; shell code has `%%bash` before it. Refused or interrupted code, and
 code of a second kernel, which one notebook cannot have, is Markdown: "run all" must not run anything that the user did
 not run. A cell that raised is marked so that `jupyter execute` continues after it, as the session did; one that was
-interrupted, lost its kernel or asked for input is marked to be skipped, and says why.
+interrupted, lost its kernel or asked for input is marked to be skipped, and says why. The plan is the first cell.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from oi_tui.plugins.api import (
+    Action,
     Block,
     CodeBlock,
     ErrorOutput,
@@ -27,6 +28,7 @@ from oi_tui.plugins.api import (
     block_outline,
     escape_html,
     has_run,
+    plan_markdown,
 )
 from oi_tui.plugins.builtin.notebook_form import (
     CellOutput,
@@ -44,6 +46,9 @@ from oi_tui.plugins.builtin.notebook_form import (
 
 METADATA_KEY = "oi_tui"
 """The key in metadata under which stands what is only ours."""
+
+PLAN_KEY = "plan"
+"""Marks the cell that shows the plan: the plan itself is in the metadata of the notebook."""
 
 NOTEBOOK_VERSION = 1
 """Version of our metadata; a reader that does not know it uses only the cells."""
@@ -67,10 +72,16 @@ def notebook_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
     """A session as a notebook file (nbformat 4.5, UTF-8)."""
     language = _main_language(blocks)
     cells: list[NotebookCell] = []
+    cited: dict[str, str] = {}
     count = 0
     for number, block in enumerate(blocks, start=1):
         count += _is_cell(block, language)
         cells.append(_cell(block, number, count, language))
+        if isinstance(block, Action):
+            cited[block.id] = f"cell \\[{count}\\]" if _is_cell(block, language) else f"cell {number + 1} from the top"
+    if plan := plan_markdown(session.plan, lambda block_id: cited.get(block_id, "")):
+        metadata_of_plan = {METADATA_KEY: {PLAN_KEY: True}}
+        cells.insert(0, MarkdownCell(id="plan", metadata=metadata_of_plan, source=split_lines(plan)))
     metadata = {
         "kernelspec": _kernelspec(language, _place(blocks, language)),
         "language_info": {"name": language},

@@ -41,6 +41,10 @@ img { display: block; max-width: 100%; height: auto; background: white; }
 .output .document, .run .note { padding: 0.5rem 1rem; }
 .output .stderr { border-left: 3px solid var(--warn); }
 .output .error { border-left: 3px solid var(--bad); }
+.plan { margin: 1.25rem 0; overflow-wrap: anywhere; }
+.plan h2 { font-size: 1rem; margin: 0 0 0.5rem; }
+.plan ol { margin: 0; padding-left: 2rem; }
+.plan small { color: var(--dim); }
 .note { color: var(--dim); font-size: 0.85rem; margin: 0; }
 .end { padding: 0.4rem 1rem; margin: 0; font-size: 0.85rem; border-top: 1px solid var(--line); color: var(--bad); }
 details { padding: 0.4rem 1rem; font-size: 0.85rem; border-top: 1px solid var(--line); color: var(--dim); }

@@ -7,7 +7,7 @@ the session's code made is a stranger's: the page shows its readable text, never
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from oi_tui.plugins.api import (
     PLOTLY_TYPE,
@@ -18,6 +18,7 @@ from oi_tui.plugins.api import (
     ErrorOutput,
     NoticeBlock,
     Output,
+    PlanStep,
     ProseBlock,
     RichOutput,
     SessionContent,
@@ -27,12 +28,15 @@ from oi_tui.plugins.api import (
     UserBlock,
     apply_carriage_returns,
     attached_file,
+    evidence_anchors,
     frame_of,
     plain_text,
+    plan_heading,
     plotly_summary,
     read_html,
     run_end,
     says_something,
+    step_line,
     summary_title,
     tell_places,
     thought_title,
@@ -79,24 +83,46 @@ _PAGE = """\
 
 def write_html(session: SessionContent) -> bytes:
     """The page as a file, with the title of the session."""
-    return page_bytes(session.blocks, session.outline.title)
+    return page_bytes(session.blocks, session.outline.title, session.outline.plan)
 
 
-def page_bytes(blocks: Iterable[Block], title: str) -> bytes:
+def page_bytes(blocks: Sequence[Block], title: str, plan: Sequence[PlanStep] = ()) -> bytes:
     """A session as one HTML page (UTF-8) that loads and runs nothing."""
     style = style_sheet()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
     heading = f"<header><h1>{escape_text(title)}</h1></header>" if title else ""
+    anchors = evidence_anchors(plan, blocks)
+    parts = (_block(block, place, anchors.get(block.id, "")) for block, place in tell_places(blocks))
     page = _PAGE.format(
         policy=_POLICY.format(style=f"sha256-{digest}"),
         title=escape_text(title or "Session"),
         style=style,
-        body="\n".join([heading, *(part for block, place in tell_places(blocks) if (part := _block(block, place)))]),
+        body="\n".join([heading, *([_plan(plan, anchors)] if plan else []), *filter(None, parts)]),
     )
     return page.encode("utf-8", "replace")
 
 
-def _block(block: Block, place: str) -> str:
+def _plan(steps: Sequence[PlanStep], anchors: Mapping[str, str]) -> str:
+    return "\n".join(
+        [
+            f'<section class="plan" aria-label="Plan"><h2>{escape_text(plan_heading(steps))}</h2>',
+            "<ol>",
+            *(f"<li>{'<br />'.join(_step(step, anchors))}</li>" for step in steps),
+            "</ol></section>",
+        ]
+    )
+
+
+def _step(step: PlanStep, anchors: Mapping[str, str]) -> Iterator[str]:
+    yield escape_text(step_line(step))
+    if step.done_when:
+        yield f"<small>Done when: {escape_text(step.done_when)}</small>"
+    there = [anchors[block_id] for block_id in step.evidence if block_id in anchors]
+    if links := ", ".join(f'<a href="#{anchor}">{anchor.replace("-", " ")}</a>' for anchor in there):
+        yield f"<small>Evidence: {links}</small>"
+
+
+def _block(block: Block, place: str, anchor: str) -> str:
     match block:
         case UserBlock():
             return f'<section class="prompt" aria-label="Prompt">{"".join(_prompt(block))}</section>'
@@ -109,7 +135,8 @@ def _block(block: Block, place: str) -> str:
             words = escape_text(summary_title(block))
             return f"<details><summary>{words}</summary>{preformat(block.text, 'details')}</details>"
         case Action():
-            return f'<figure class="run {block.state}">\n{"".join(_code(block, place))}</figure>'
+            place_of = f' id="{anchor}"' if anchor else ""
+            return f'<figure class="run {block.state}"{place_of}>\n{"".join(_code(block, place))}</figure>'
         case NoticeBlock():
             words = "".join(f"<p>{escape_text(part)}</p>" for part in (block.title, block.hint) if part.strip())
             details = preformat(block.details, "details")

@@ -9,7 +9,8 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -70,11 +71,15 @@ def as_markdown(block: Block, place: PlacePicture | None = None) -> str:
             return _notice(block)
 
 
-def transcript_markdown(blocks: Iterable[Block], place: PlacePicture | None = None) -> str:
-    """Blocks one under the other, as a file: an empty line between them, a newline at the end."""
+def transcript_markdown(
+    blocks: Iterable[Block], place: PlacePicture | None = None, anchors: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Blocks one under the other, as a file: an empty line between them, a newline at the end. Before a block whose id
+    is in `anchors` stands what a link leads to."""
     parts: list[str] = []
     for block, ran_in in tell_places(blocks):
         parts += [f"*{escape_markdown(ran_in)}:*"] if ran_in else []
+        parts += [f'<a id="{anchors[block.id]}"></a>'] if block.id in anchors else []
         parts += [part] if (part := as_markdown(block, place)) else []
     return "\n\n".join(parts) + "\n" if parts else ""
 

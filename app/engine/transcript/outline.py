@@ -21,6 +21,7 @@ from oi_tui.app.engine.core.blocks import (
     ThoughtBlock,
     UserBlock,
 )
+from oi_tui.app.engine.core.plan import PlanStep
 from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import Value
 
@@ -36,6 +37,8 @@ class SessionOutline(Value, frozen=True, kw_only=True):
     cwd: str = ""
     model: str = ""
     usage: Usage = Usage()
+    plan: tuple[PlanStep, ...] = ()
+    """Where it stood at the end."""
 
 
 def block_outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:

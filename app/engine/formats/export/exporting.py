@@ -37,6 +37,7 @@ def write_session(
         cwd=transcript.cwd,
         model=transcript.model,
         usage=transcript.usage,
+        plan=transcript.plan.steps,
     )
     match format:
         case "lmc":

@@ -2,24 +2,28 @@
 
 The file is a stranger's. Whatever is in it, there are either events that fold to a session, or a StoreError that says
 what is wrong and where. Nothing in it is run or granted: no approval mode, no "always", no model and no server comes
-from a file. Nor does it speak as the program: notices, and the rules that let code run, are marked as the file's. `cwd`
-is where the session was, to be asked about before it is used.
+from a file. Nor does it speak as the program: notices, and the rules that let code run, are marked as the file's. The
+plan counts as one that the assistant wrote, so the model is not told that the person changed it. `cwd` is where the
+session was, to be asked about before it is used.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from oi_tui.app.engine.core.blocks import Block
+from msgspec.structs import replace
+
+from oi_tui.app.engine.core.blocks import Action, Block
 from oi_tui.app.engine.core.errors import StoreError
-from oi_tui.app.engine.core.events import AnyEvent
+from oi_tui.app.engine.core.events import AnyEvent, PlanChanged
+from oi_tui.app.engine.core.plan import PlanStep, bounded_steps
 from oi_tui.app.engine.core.session_records import TITLE_LIMIT
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.formats.export.json_reading import read_json
 from oi_tui.app.engine.formats.lmc.envelope import FORMAT, blocks_of_envelope, blocks_of_list
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
-from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
+from oi_tui.app.engine.transcript.from_blocks import events_of_blocks, has_run
 from oi_tui.app.engine.transcript.outline import SessionOutline
 
 Reader = Callable[[bytes, str], tuple[list[Block], SessionOutline | None] | None]
@@ -61,6 +65,7 @@ def read_session(data: bytes, name: str, readers: Mapping[str, Reader]) -> Impor
 
 def _make_session(blocks: list[Block], session: SessionOutline | None, name: str, form: str) -> ImportedSession:
     events = events_of_blocks(blocks, session.usage if session is not None else None)
+    events += _plan_events(session.plan if session is not None else (), blocks)
     title = session.title if session is not None else PurePath(name).stem.replace("_", " ")
     return ImportedSession(
         events=tuple(events),
@@ -68,6 +73,14 @@ def _make_session(blocks: list[Block], session: SessionOutline | None, name: str
         cwd=_path(session.cwd) if session is not None else "",
         format=form,
     )
+
+
+def _plan_events(steps: Sequence[PlanStep], blocks: Sequence[Block]) -> Iterator[AnyEvent]:
+    """The plan within its bounds; evidence is a block that ran."""
+    ran = {block.id for block in blocks if isinstance(block, Action) and has_run(block)}
+    kept = bounded_steps(replace(step, evidence=tuple(filter(ran.__contains__, step.evidence))) for step in steps)
+    if kept:
+        yield PlanChanged(steps=kept, author="assistant")
 
 
 def _path(text: str) -> str:

@@ -1,7 +1,7 @@
 """Sessions as files in the message language: the messages, and beside them what they have no place for.
 
     {"format": "oi-tui/lmc", "version": 1,
-     "session": {"id", "title", "cwd", "model", "usage",
+     "session": {"id", "title", "cwd", "model", "usage", "plan",
                  "blocks": [{"message": 1, "edit": 2, "block": {...}}, ...],
                  "notices": [{"after": 4, "block": {...}}, ...]},
      "messages": [...]}
@@ -77,6 +77,7 @@ def envelope_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
         cwd=session.cwd,
         model=session.model,
         usage=session.usage,
+        plan=session.plan,
         blocks=tuple(beside),
         notices=tuple(notices),
     )
