@@ -220,8 +220,10 @@ class FakeKernel:
 class FakeKernels:
     """Kernels by language, all of them fakes."""
 
-    def __init__(self, **kernels: FakeKernel) -> None:
+    def __init__(self, *, installer: FakeKernel | None = None, **kernels: FakeKernel) -> None:
+        """`installer` is what installs something; by default another fake."""
         self.by_language, self.files = kernels or {"python": FakeKernel()}, dict[str, bytes]()
+        self._installer = installer or FakeKernel(language="shell")
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -268,7 +270,7 @@ class FakeKernels:
 
     async def installer(self, name: str) -> tuple[Kernel, str]:
         """The fake that installs, and a command that names the environment."""
-        return FakeKernel(language="shell"), f"install {name}"
+        return self._installer, f"install {name}"
 
     def canonical(self, label: str) -> Language | None:
         """The languages given, by exact name, and py and bash."""

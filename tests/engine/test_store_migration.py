@@ -163,7 +163,7 @@ def test_a_migrated_file_is_like_a_new_one(path: Path, tmp_path: Path) -> None:
     assert shape(path) == shape(tmp_path / "new.db")
 
 
-OWN_FILES = {"ledger.py", "cached_model.py", "checkpoints.py"}
+OWN_FILES = {"ledger.py", "cached_model.py", "checkpoints.py", "function_search.py"}
 """Each has a file of its own with one or two tables, and all SQL about it."""
 
 

@@ -324,7 +324,7 @@ LINES = [
     ("/restart", Restart()),
     ("/restart python", Restart(language="python")),
     ("/clear", Clear()),
-    ("/us", TellUsage()),
+    ("/usa", TellUsage()),
     ("/etc/passwd is what?", Submit(text="/etc/passwd is what?")),
     ("/model", FindModels()),
 ]
