@@ -125,6 +125,11 @@ def test_G15_a_file_that_can_be_none_says_why(text: str, why: str) -> None:
         read_functions(text)
 
 
+def test_G15_a_default_that_has_no_value_is_none_that_is_told() -> None:
+    [found] = read_functions("def f(x: int = {[]: 1}):\n    'Do.'")  # before anybody agreed to the file
+    assert found.schema["properties"] == {"x": {"type": "integer"}}
+
+
 # -- who agrees to it -----------------------------------------------------------------------------------
 
 SAFE = 'open({mark!r}, "w").write("it ran")\n\ndef ring() -> str:\n    """Ring."""\n    return "ding"\n'

@@ -112,6 +112,6 @@ def _default(written: ast.expr | None) -> dict[str, Any]:
         return {}
     try:
         value = ast.literal_eval(written)
-    except ValueError:
+    except (ValueError, TypeError):  # the second: `{[]: 1}` has no value
         return {}
     return {"default": value} if isinstance(value, str | int | float | bool | None) else {}
