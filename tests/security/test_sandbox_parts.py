@@ -406,6 +406,13 @@ def test_programs_of_a_kernel_are_readable_with_what_was_installed_beside_them(
     assert places.program_places("plain")[0] == home / "bin" / "plain"
     assert home not in places.program_places("plain")
     assert places.program_places("nothing") == ()
+    # A script may name its interpreter in any way: no way of writing it shows more.
+    for folder in (home / ".local" / "share", home / "papers"):
+        folder.mkdir()
+    assert set(places.program_places(f"{home}/.local/share/../bin/r")) == found
+    assert set(places.program_places(f"{home}/papers/../bin/plain")) == {home / "bin" / "plain"}
+    monkeypatch.chdir(home / "papers")
+    assert set(places.program_places("../bin/plain")) == {home / "bin" / "plain"}
 
 
 # -- the proof -------------------------------------------------------------------------------------------

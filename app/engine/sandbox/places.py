@@ -164,11 +164,13 @@ def python_places(profile: Profile) -> tuple[Path, ...]:
 
 
 def program_places(name: str) -> tuple[Path, ...]:
-    """The folder of this program with everything installed beside it; nothing if there is no such program."""
+    """The folder of this program with everything installed beside it; nothing if there is no such program. A name that
+    is a path counts as it is meant: no `..` in it makes another folder of it."""
     found = shutil.which(name)
     if found is None:
         return ()
-    hops = [*_hops(Path(found)), _real(Path(found))]
+    first = Path(os.path.abspath(found))
+    hops = [*_hops(first), _real(first)]
     prefixes = [hop.parent.parent for hop in hops if hop.parent.name == "bin" and hop.parent.parent.name != ".local"]
     return (*(prefix for prefix in prefixes if not Path.home().is_relative_to(prefix)), *hops)
 
