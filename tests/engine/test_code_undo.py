@@ -31,9 +31,10 @@ from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, Happenings
 from oi_tui.app.engine.tools.ties import ToolTies
-from oi_tui.app.engine.workspace import run_changes
+from oi_tui.app.engine.workspace import folder_states, run_changes
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
 from oi_tui.app.engine.workspace.file_tools import file_tools
+from oi_tui.app.engine.workspace.folder_states import FolderStates
 from oi_tui.app.engine.workspace.kept_folder import FileDifference, KeepLimits, KeptFolder
 from oi_tui.app.engine.workspace.path_rules import PathRules
 from oi_tui.app.engine.workspace.run_changes import RunChanges, keep_changes
@@ -256,6 +257,20 @@ async def test_f17_a_folder_that_a_run_makes_too_large_is_undone_once_more(tmp_p
     assert found.undoable == 20
     assert bench.undo("block", "r1") == []
     assert bench.files == {}
+
+
+def test_f17_a_look_ends_within_a_folder_that_holds_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(60):
+        (tmp_path / f"f{number}").touch()
+    monkeypatch.setattr(folder_states, "AT_ONCE", 7)
+    state = FolderStates(str(tmp_path)).look(20)
+    assert (state.cut, len(state.files)) == ("more than 20 files", 21)
+    assert FolderStates(str(tmp_path)).look(60).cut == ""
+    (tmp_path / ".gitignore").write_text("f*\n")
+    ignored = FolderStates(str(tmp_path)).look(20)
+    assert (ignored.cut, sorted(ignored.files)) == ("", [".gitignore"])
+    monkeypatch.setattr(folder_states, "SECONDS", -1)
+    assert "takes longer" in FolderStates(str(tmp_path)).look(20).cut
 
 
 async def test_f17_more_than_a_folder_may_have_is_not_kept_the_oldest_first(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, islice
 from typing import NamedTuple
 
 from oi_tui.app.engine.text.words import quantity
@@ -15,6 +16,9 @@ LEVELS = 40
 
 SECONDS = 2.0
 """Of one look."""
+
+AT_ONCE = 5_000
+"""Entries of one folder that are held in memory."""
 
 ENVIRONMENT = "pyvenv.cfg"
 """What makes a folder an environment of Python, which is not looked into."""
@@ -72,19 +76,22 @@ class FolderStates:
         ruled: set[str] = set()
         while waiting:
             folder, layers, level = waiting.pop()
-            if len(files) + len(folders) > most:
-                return FolderState(files, folders, f"more than {quantity(most, 'file')}")
-            if time.monotonic() > end:
-                return FolderState(files, folders, f"to look at all files takes longer than {SECONDS:g} seconds")
-            found = list(self._entries(folder))
+            entries = self._entries(folder)
+            found = list(islice(entries, AT_ONCE))
             names = {entry.name for entry in found}
+            if len(found) == AT_ONCE:  # the others are not held in memory
+                names |= {name for name in (ENVIRONMENT, IGNORES) if os.path.lexists(f"{self._root}/{folder}/{name}")}
             if ENVIRONMENT in names:
                 continue
             if IGNORES in names:
                 ruled.add(folder)
                 layers = self._with_own(folder, layers)
             prefix = f"{folder}/" if folder else ""
-            for entry in found:
+            for entry in chain(found, entries):
+                if len(files) + len(folders) > most:
+                    return FolderState(files, folders, f"more than {quantity(most, 'file')}")
+                if time.monotonic() > end:
+                    return FolderState(files, folders, f"to look at all files takes longer than {SECONDS:g} seconds")
                 name = entry.name
                 if name in NEVER:
                     continue
@@ -98,6 +105,8 @@ class FolderStates:
                         files[rest] = FileIdentity.of(entry.stat(follow_symlinks=False))
                 except OSError:
                     continue  # gone already, or not ours to look at
+        if len(files) + len(folders) > most:
+            return FolderState(files, folders, f"more than {quantity(most, 'file')}")
         if gone := self._rules.keys() - ruled:
             self._forget_rules(gone)
         return FolderState(files, folders)
