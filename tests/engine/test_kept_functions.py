@@ -110,10 +110,10 @@ def test_H5_the_last_definition_counts_and_an_example_of_the_docstring_where_no_
     again = PRICES.replace("return float(D(digits(text)))", "return 1.0")
     found = read_session_function("net_price", [PRICES, again, "%%time\ndef late():\n    return net_price('1')"])
     assert found.needs == ("RATE",)
-    assert found.example == 'net_price("119")'
+    assert (found.example, found.example_ran) == ('net_price("119")', False)
     late = read_session_function("late", [again, "%%time\ndef late():\n    return net_price('1')\nlate()"])
     assert late.needs == ("RATE", "net_price")
-    assert late.example == "late()"
+    assert (late.example, late.example_ran) == ("late()", True)
 
 
 @pytest.mark.parametrize(
@@ -315,6 +315,19 @@ async def test_H6_H7_what_was_tested_and_shown_is_kept_and_used_later(tmp_path: 
         assert "double(n): Twice the number." in answered
         assert "Defined in the Python kernel: double(n)" in answered
         assert answered.count("return 2 * n") == 1  # as the person typed it: not the source that was loaded
+
+
+async def test_H6_an_example_that_only_the_docstring_has_does_not_run_before_the_person_saw_it(tmp_path: Path) -> None:
+    kernels = FakeKernels(python=FakeKernel())
+    source = 'def double(n):\n    """Twice.\n\n    >>> open("mark", "w")\n    >>> double(4)\n    """\n    return 2 * n'
+    async with open_session(tmp_path, FakeModel(), kernels) as front:
+        await front.client.send(Run(language="python", source=source))
+        shown = await drafted(front)
+        assert kernels.by_language["fresh"].ran == [f"{source}\n"]
+        assert "has not run" in shown.tested
+        await front.client.send(KeepFunction(name="double", digest=shown.digest))
+        await front.until_event(NoticeAdded)
+        assert find_function("double").head.example == 'open("mark", "w")\ndouble(4)'
 
 
 async def test_H7_a_function_kept_again_is_shown_as_a_diff_and_gets_a_version(tmp_path: Path) -> None:

@@ -25,10 +25,7 @@ SOURCE = '''\
 from pathlib import Path
 
 def note(text: str) -> str:
-    """Writes a note.
-
-    >>> note("x")
-    """
+    """Writes a note."""
     Path.home().joinpath("left-by-a-test").write_text(text)
     return "written"
 
@@ -37,6 +34,7 @@ def shout(text: str) -> str:
     return text.upper()
 
 loud = shout("hi")
+written = note("x")
 '''
 
 

@@ -102,6 +102,7 @@ class SkillDesk:
         """Take it out of the session, or as the person changed it, test it, and show what would be kept."""
         if job.text:
             name, code, example, needs = await asyncio.to_thread(_changed_by_hand, job)
+            runs = True
         else:
             blocks = self._session().transcript.blocks
             cells = _python_cells(blocks)
@@ -111,11 +112,14 @@ class SkillDesk:
             except CannotKeep as error:
                 raise OiTuiError(f"Not kept: {error}") from error
             name, code, example, needs = found.name, found.code, found.example, found.needs
+            runs = found.example_ran
         before = await asyncio.to_thread(_kept_before, name)
         same = before is not None and before.code == code and before.head.example == example
         if before is not None and before.agreed and same:
             raise OiTuiError(f"{name} is kept already, as it is now.", hint="/skills shows it.")
-        tested, words = await self._run_apart(code, example)
+        tested, words = await self._run_apart(code, example if runs else "")
+        if tested == PASSED and not runs:
+            words = "It was defined in a fresh kernel. The example in its docstring has not run: t in /skills runs it."
         version = 1 if before is None else before.head.version + (0 if same else 1)
         text = function_file(FunctionHead(version=version, example=example, tested=tested), code)
         self._drafts = {name: text}  # the last one shown is the one that can be kept

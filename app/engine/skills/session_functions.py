@@ -41,6 +41,8 @@ class SessionFunction(NamedTuple):
     """Names of other functions, classes and constants of the session that the code holds."""
     imports: tuple[str, ...] = ()
     """Import statements that the code holds."""
+    example_ran: bool = True
+    """Whether the example is a call that ran: what a docstring says was decided about by nobody."""
 
 
 class _Piece(NamedTuple):
@@ -78,9 +80,10 @@ def read_session_function(name: str, cells: Sequence[str]) -> SessionFunction:
     code = "\n\n\n".join(filter(None, parts)) + "\n"
     if len(code) > LARGEST_FUNCTION:
         raise CannotKeep(f"{name} and what it needs have {len(code):,} characters: {LARGEST_FUNCTION:,} at most.")
-    example = _example(name, needed, statements) or _doctest(own.source)
+    ran = _example(name, needed, statements)
     helpers = tuple(one for _, one in (*constants, *others))
-    return SessionFunction(name, code, example, helpers, tuple(lines))
+    example = ran or _doctest(own.source)
+    return SessionFunction(name, code, example, helpers, tuple(lines), example_ran=ran == example)
 
 
 def defined_names(source: str) -> tuple[str, ...]:
