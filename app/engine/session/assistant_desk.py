@@ -82,6 +82,7 @@ class AssistantDesk:
         """What is not over, by the id of its block."""
         self._own: set[str] = set()
         """Blocks that it may read again."""
+        self._beginning = asyncio.Lock()
         self._closed_door = ""
         """Why nobody can attach."""
 
@@ -157,11 +158,12 @@ class AssistantDesk:
     # -- a call that is decided about ------------------------------------------------------------------
 
     async def _perform(self, session: OpenSession, proposal: Proposal, report: ReportRun) -> ServerAnswer:
+        async with self._beginning:  # of several at once, the first begins
+            if not self._own:
+                await self._begin(session, proposal)
         self._jobs = {block_id: job for block_id, job in self._jobs.items() if not job.over.is_set()}
         if len(self._jobs) >= MOST_WAITING:
             return _failure(f"{MOST_WAITING} calls are not over yet: wait for them.")
-        if not self._own:
-            await self._begin(session, proposal)
         job = ProposedJob(proposal)
         self._jobs[proposal.block_id] = job
         self._own.add(proposal.block_id)
