@@ -82,7 +82,7 @@ check:
 SELECT ?= servers
 check-servers: export PYTHONDONTWRITEBYTECODE :=
 check-servers: $(VENV)/.dev $(VENV)/.servers
-	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n 4 --dist loadfile --durations 5 -m "$(SELECT)" \
+	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n 6 --dist loadfile --durations 5 -m "$(SELECT)" \
 		tests/servers tests/kernels tests/security/test_kernel_faults.py
 
 # Root is to do without what it could install; the user has what any user has.

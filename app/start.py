@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 WITHOUT_SCREEN = frozenset(
     {
         *("attach", "audit", "auth", "commands", "config", "doctor", "engine", "extract", "help", "kernels", "logs"),
-        *("mcp", "models", "plugins", "profile", "replay", "run", "sessions", "skills", "theme", "tools", "trust", "usage"),
+        *("mcp", "models", "plugins", "profile", "replay", "run", "sessions", "skills", "theme"),
+        *("tools", "trust", "usage"),
         *("-h", "--help", "--linear", "--version"),
     }
 )

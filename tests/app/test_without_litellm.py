@@ -104,9 +104,8 @@ def test_every_module_is_imported_there_and_nothing_of_litellms_can_be(lean: Lea
 
 def test_what_is_imported_anywhere_is_required_by_name() -> None:
     """Deferred imports too. Else leaving out LiteLLM would take away what seemed to be ours."""
-    required = {
-        canonical_name(Requirement(line).name) for line in own_requirements("local", "data", "keyring", "svg", "mcp", "embedding")
-    } | {"oi-tui"}
+    extras = ("local", "data", "keyring", "svg", "mcp", "embedding")
+    required = {canonical_name(Requirement(line).name) for line in own_requirements(*extras)} | {"oi-tui"}
     owners = packages_distributions()
     used = {
         (name_of(path), canonical_name(owner))
