@@ -3,10 +3,13 @@
 import asyncio
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -35,7 +38,7 @@ from oi_tui.app.engine.workspace import folder_states, run_changes
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
 from oi_tui.app.engine.workspace.file_tools import file_tools
 from oi_tui.app.engine.workspace.folder_states import FolderStates
-from oi_tui.app.engine.workspace.kept_folder import FileDifference, KeepLimits, KeptFolder
+from oi_tui.app.engine.workspace.kept_folder import COARSE, PAUSE, FileDifference, KeepLimits, KeptFolder
 from oi_tui.app.engine.workspace.path_rules import PathRules
 from oi_tui.app.engine.workspace.run_changes import RunChanges, keep_changes
 from oi_tui.app.engine.workspace.undoing import Undoing
@@ -377,6 +380,77 @@ async def test_f19_after_a_kill_in_the_middle_of_a_run_undo_is_there(bench: RunB
 SINCE = "/undo shows what, also what somebody else changed meanwhile."
 
 
+async def test_f17_files_that_were_not_looked_at_before_a_run_are_not_taken_for_its_own(tmp_path: Path) -> None:
+    bench = RunBench(tmp_path, limits=LIMITS._replace(files=10))
+    [folder] = bench.changes._folders
+    now = 0.0
+    folder._clock = lambda: now
+
+    def work() -> None:
+        nonlocal now
+        now = PAUSE + 1  # the folder is looked at again when the run ends
+        for number in range(5):
+            (bench.folder / f"mine{number}").unlink()
+        bench.write("mine9", "changed")()
+
+    for number in range(12):
+        bench.write(f"mine{number}", "precious")()
+    assert (await bench.run("r1", work)).undoable == 0
+    with pytest.raises(OiTuiError, match="nothing to be undone"):
+        bench.undo("block", "r1")
+    assert len(bench.files) == 7
+
+
+async def test_f18_what_git_ignored_until_a_run_is_not_taken_for_its_own(bench: RunBench) -> None:
+    bench.write(".gitignore", "data/\n")()
+    bench.write("data/mine", "precious")()
+    await bench.run("r1", lambda: None)
+    os.utime(bench.folder / "data" / "mine")
+    pass_ticks(bench.folder / "data" / "mine")
+
+    def work() -> None:
+        bench.write(".gitignore", "")()
+        bench.write("made", "1")()
+        (bench.folder / "made").rename(bench.folder / "moved")
+
+    assert (await bench.run("r2", work)).undoable == 2
+    assert bench.undo("block", "r2") == []
+    assert bench.files == {".gitignore": b"data/\n", "data/mine": b"precious"}
+
+
+async def test_f16_a_folder_that_a_run_moved_is_back_in_its_place_alone(bench: RunBench) -> None:
+    bench.write("here/mine", "precious")()
+    await bench.run("r1", lambda: None)
+    pass_ticks(bench.folder / "here" / "mine")
+    await bench.run("r2", lambda: (bench.folder / "here").rename(bench.folder / "there"))
+    assert bench.undo("block", "r2") == []
+    assert bench.files == {"here/mine": b"precious"}
+
+
+def pass_ticks(path: Path) -> None:
+    """Until a run that begins now begins after the last change of this file, also by a coarse clock."""
+    end = time.monotonic() + 10
+    while time.time_ns() < path.stat().st_ctime_ns + 2 * COARSE:
+        assert time.monotonic() < end, "the clock stands still"
+
+
+async def test_f19_a_recovery_without_the_list_of_files_takes_nothing_for_its_own(
+    bench: RunBench, tmp_path: Path
+) -> None:
+    bench.write("mine", "precious")()
+    bench.blocks.append(CodeBlock(id="r1", language="python"))
+    await bench.changes.begin("r1", [])
+    with closing(sqlite3.connect(tmp_path / "data" / "index.db")) as database, database:
+        database.execute("UPDATE folders SET engine = '999999:1'")
+        database.execute("DELETE FROM files")  # as where there is too much: another folder's are newer
+    (bench.folder / "mine").write_text("changed")
+    second = RunBench(tmp_path)
+    await second.changes.recover()
+    with pytest.raises(OiTuiError, match="nothing to be undone"):
+        second.undo("session")
+    assert second.files == {"mine": b"changed"}
+
+
 async def test_f19_a_run_of_a_living_engine_is_left_to_it(bench: RunBench, tmp_path: Path) -> None:
     bench.blocks.append(CodeBlock(id="r1", language="python"))
     await bench.changes.begin("r1", [])
@@ -519,7 +593,9 @@ async def test_f19_a_look_that_hangs_holds_up_one_run_and_no_other(
     class Hanging(KeptFolder):
         """On a disk that does not answer."""
 
-        def refresh(self, named: Iterable[str] = (), *, grown: bool = False) -> list[FileDifference]:
+        def refresh(
+            self, named: Iterable[str] = (), *, grown: bool = False, since: float = 0.0
+        ) -> list[FileDifference]:
             looks.append("look")
             release.wait(20)
             return []

@@ -73,6 +73,8 @@ class KeptFolder:
         self._files: dict[str, KeptFile] | None = None
         self._folders: frozenset[str] = frozenset()
         self._named: frozenset[str] = frozenset()
+        self._is_whole: bool | None = None
+        """Whether the last look saw all files: else nobody knows which of those that are there now are new."""
         self._next = 0.0
         self._hurried = False
         self._room = 0
@@ -88,12 +90,14 @@ class KeptFolder:
         """Read no more in the look that is under way."""
         self._hurried = True
 
-    def refresh(self, named: Iterable[str] = (), *, grown: bool = False) -> list[FileDifference]:
+    def refresh(self, named: Iterable[str] = (), *, grown: bool = False, since: float = 0.0) -> list[FileDifference]:
         """Look; what is different from the last look. `named` files count also where the folder is too large or ignores
-        them. With `grown`, a folder that was not too large may be larger now. OiTuiError if nothing can be kept."""
+        them. With `grown`, a folder that was not too large may be larger now. A file that nobody has changed `since`
+        then (Unix time) was there before, also if the last look did not see it. OiTuiError if nothing can be kept."""
         self._hurried = False
-        self._named |= frozenset(named)
         before = self.files
+        was_named, was_whole = self._named, bool(before) if self._is_whole is None else self._is_whole
+        self._named |= frozenset(named)
         state = self._look(grown=grown)
         found = dict(state.files)
         for rest in self._named - found.keys():
@@ -102,6 +106,7 @@ class KeptFolder:
         gone = [rest for rest in before.keys() - found.keys() if not self._is_there(rest)]
         left_out = before.keys() - found.keys() - set(gone)
         differences = [FileDifference(rest, before[rest], None) for rest in sorted(gone)]
+        moved = {before[rest].identity.inode for rest in gone}
         renewed: dict[str, KeptFile] = {}
         if wanted := self._in_order(found):
             view = self._view()
@@ -110,12 +115,15 @@ class KeptFolder:
             known = before.get(rest)
             renewed[rest] = kept = self._keep(rest, found[rest], view)
             if known is None:
-                differences.append(FileDifference(rest, None, kept, self._new_above(rest, state)))
+                was_looked_at = was_whole if rest in state.files else rest in was_named
+                if was_looked_at and (kept.identity.inode in moved or _may_be_made_since(kept.identity, since)):
+                    differences.append(FileDifference(rest, None, kept, self._new_above(rest, state)))
             elif _differs(known, kept):
                 differences.append(FileDifference(rest, known, kept))
         for rest in (*gone, *left_out):
             del before[rest]
         before.update(renewed)
+        self._is_whole = not self.cut
         if not self.cut:
             self._folders = frozenset(state.folders)
         self._checkpoints.save_files(self.root, renewed, (*gone, *left_out))
@@ -241,8 +249,16 @@ def _read(file: int, most: int) -> bytes:
 
 def _is_fresh(identity: FileIdentity) -> bool:
     """Whether it changed so shortly ago that another change might not show."""
-    age = time.time_ns() - identity.changed
-    return age < (COARSE if identity.changed % 1_000_000_000 else WHOLE_SECONDS)
+    return time.time_ns() - identity.changed < _coarseness(identity)
+
+
+def _may_be_made_since(identity: FileIdentity, since: float) -> bool:
+    """Whether it was made, moved or changed since then (Unix time): else undo would delete what was there before."""
+    return identity.changed + _coarseness(identity) >= since * 1_000_000_000
+
+
+def _coarseness(identity: FileIdentity) -> int:
+    return COARSE if identity.changed % 1_000_000_000 else WHOLE_SECONDS
 
 
 def rests_within(root: str, paths: Sequence[str]) -> list[str]:

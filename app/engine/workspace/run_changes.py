@@ -206,15 +206,18 @@ class RunChanges:
     def _note(self, run: RunUnderWay) -> None:
         """Have on disk what is under way, in case this process is killed."""
         for folder in self._folders:
-            noted = OpenRun(self._session(), run.turn, run.block, self._engine)
+            # Of a folder that was not looked at as a whole, nobody could tell afterwards what is new there.
+            turn, block = ("", "") if folder.cut else (run.turn, run.block)
+            noted = OpenRun(self._session(), turn, block, self._engine)
             self._checkpoints.note_run(folder.root, noted)
 
     def _record(self, run: RunUnderWay, named: Sequence[str] = (), *, grown: bool = False) -> WrittenFiles:
         """Look at all folders. What is different is the doing of this run; without one it was somebody else's."""
         changes: list[KeptChange] = []
         lost = 0
+        since = run.began if run.block or self._ended is None else self._ended[0].began
         for folder in self._folders:
-            differences = folder.refresh(_files_within(folder.root, named), grown=grown)
+            differences = folder.refresh(_files_within(folder.root, named), grown=grown, since=since)
             doer, maker = (run, CODE) if run.block else (self._left_behind() if differences else NO_RUN, LATE)
             for one in differences if doer.block else ():
                 if (change := self._change(folder.root, one, doer, maker)) is not None:
@@ -272,7 +275,7 @@ class RunChanges:
     def _recover(self, told: list[str]) -> None:
         for folder in self._folders:
             lost = [(run, at) for run, at in self._checkpoints.open_runs(folder.root) if not _is_alive(run.engine)]
-            differences = folder.refresh() if lost else []
+            differences = folder.refresh(since=min(at for _, at in lost)) if lost else []
             for run, at in lost:
                 under_way = RunUnderWay(run.block, run.turn, at)
                 changes = [self._change(folder.root, one, under_way) for one in differences]
