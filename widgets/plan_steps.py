@@ -19,7 +19,7 @@ from oi_tui.app.engine.core.plan import MOST_STEPS, PlanStep, SessionPlan, StepS
 from oi_tui.app.engine.text.plan_lines import MARKS, plan_summary
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.widgets.field import Field
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_in_use, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 NEXT: dict[StepState, StepState] = {"todo": "doing", "doing": "done", "done": "todo", "dropped": "todo"}
@@ -50,6 +50,7 @@ class PlanSteps(Vertical):
         Hint("shift+down,J", "shift(1)", "Move the step down", id="plan.down", key_display="J", label="down"),
         Hint("shift+up,K", "shift(-1)", "Move the step up", id="plan.up", key_display="K", label="up"),
         Binding("c", "write('done_when')", "What says that it is done", id="plan.done_when"),
+        Binding("ctrl+s", "accept", "Accept the plan as it is shown", id="plan.accept"),
         Hint("g", "go", "To a block that did it; again, to the next", id="plan.evidence", label="evidence"),
         Hint("escape", "step_back", "Back, or close", id="plan.close", label="back"),
     ]
@@ -77,11 +78,11 @@ class PlanSteps(Vertical):
     """
 
     class Changed(Message):
-        """The person wants these steps in the place of those of that version."""
+        """The person wants these steps in the place of those of that version, or accepts those."""
 
-        def __init__(self, steps: tuple[PlanStep, ...], version: int) -> None:
+        def __init__(self, steps: tuple[PlanStep, ...], version: int, *, accepts: bool = False) -> None:
             super().__init__()
-            self.steps, self.version = steps, version
+            self.steps, self.version, self.accepts = steps, version, accepts
 
     class BlockWanted(Message):
         """Go to this block."""
@@ -97,6 +98,8 @@ class PlanSteps(Vertical):
         super().__init__(id=id)
         self._plan = SessionPlan()
         self._number_of: Callable[[str], int] = lambda block_id: 0
+        self._is_asked = False
+        """Whether the model waits for the plan to be accepted."""
         self._writing: Writing = ""
         self._place = 0
         """Index of the step at the cursor."""
@@ -116,10 +119,11 @@ class PlanSteps(Vertical):
         """Nothing is known yet."""
         self._refresh()
 
-    def show(self, plan: SessionPlan, number_of: Callable[[str], int]) -> None:
-        """The plan as it is now; `number_of` gives the number of a block, 0 for one that is not there."""
-        changed = plan != self._plan
-        self._plan, self._number_of = plan, number_of
+    def show(self, plan: SessionPlan, number_of: Callable[[str], int], *, is_asked: bool = False) -> None:
+        """The plan as it is now; `number_of` gives the number of a block, 0 for one that is not there. With `is_asked`
+        it can be accepted here."""
+        changed = plan != self._plan or is_asked != self._is_asked
+        self._plan, self._number_of, self._is_asked = plan, number_of, is_asked
         if changed and self.is_mounted:
             self._refresh()
 
@@ -178,6 +182,11 @@ class PlanSteps(Vertical):
         if there:
             self.post_message(self.BlockWanted(there[self._gone % len(there)]))
             self._gone += 1
+
+    def action_accept(self) -> None:
+        """Accept what is shown, where that is asked and no step is being written."""
+        if self._is_asked and not self._writing:
+            self.post_message(self.Changed(self._plan.steps, self._plan.version, accepts=True))
 
     def action_step_back(self) -> None:
         """Out of the line, or of the panel."""
@@ -246,4 +255,6 @@ class PlanSteps(Vertical):
         if self._writing:
             self.query_one(KeyRow).labels = (KeyLabel("enter", "keep it", "keep"), *key_labels(self, "esc"))
         else:
-            self.query_one(KeyRow).labels = key_labels(self)
+            key = key_in_use(self, "plan.accept") if self._is_asked else ""
+            accept = (KeyLabel(key, "accept the plan", "accept"),) if key else ()
+            self.query_one(KeyRow).labels = (*accept, *key_labels(self))

@@ -320,7 +320,7 @@ class QuestionPanel(Widget):
             self.query_one(KeyRow).labels = (
                 *picks,
                 KeyLabel("enter", "answer", "answer", self.armed),
-                KeyLabel(panel, "change the plan", "change", self.armed),
+                KeyLabel(panel, "change and accept", "change", self.armed),
                 back_label(self, "no answer")._replace(enabled=self.armed, owner=None),
             )
             return

@@ -20,13 +20,14 @@ from oi_tui.app.engine.core.events import (
     PlanChanged,
     SettingsChanged,
     StepStarted,
+    TurnEnded,
 )
 from oi_tui.app.engine.core.plan import LONGEST_STEP, MOST_EVIDENCE, MOST_STEPS, PlanStep, SessionPlan, bounded_steps
-from oi_tui.app.engine.core.protocol import Batch
+from oi_tui.app.engine.core.protocol import Batch, Failed
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.tool_verbs import ChangePlan, SetPlanMode
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement
-from oi_tui.app.engine.core.verbs import Decide, Open
+from oi_tui.app.engine.core.verbs import Decide, Open, Submit
 from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
@@ -297,6 +298,58 @@ async def test_Q8_anything_else_keeps_plan_mode_on(given: str | None, read: str)
     assert session.decisions.mode == "plan"
     assert read in text_of(calls(session)[0])
     assert next(block for block in session.transcript.blocks if isinstance(block, CodeBlock)).state == "refused"
+
+
+async def test_Q10_what_was_changed_before_the_plan_was_accepted_is_told() -> None:
+    session = make(FakeModel(planned(*STEPS), "Done."))
+    session.choices.set_approval("plan")
+    mine = (PlanStep(text="Read the data", done_when="rows are counted"), PlanStep(text="Show it"))
+
+    def change(event: object) -> None:
+        if isinstance(event, InputRequested):
+            session.emit(PlanChanged(steps=mine, author="user"))
+            waiting.append(asyncio.ensure_future(session.answer(event.request_id, ACCEPT)))
+
+    waiting: list[asyncio.Task[bool]] = []
+    await play(session, session.run("go"), change)
+    assert all(await asyncio.gather(*waiting))
+    read = text_of(calls(session)[0])
+    assert "The user changed the plan and accepted it. Plan mode is off: begin.\nWhat the user changed:\n" in read
+    assert "- [ ] Plot it\n+ [ ] Show it\nThe plan now:\n1. [ ] Read the data" in read
+
+
+async def test_Q10_while_the_person_is_asked_no_other_call_changes_the_plan() -> None:
+    two = answer(
+        *call(json.dumps({"steps": STEPS}), "plan", size=400),
+        *call(json.dumps({"steps": [{"text": "Another"}]}), "plan", size=400, index=1),
+    )
+    session = make(FakeModel(two, "Done."))
+    session.choices.set_approval("plan")
+    await answering(session, ACCEPT, ACCEPT)
+    assert [block.state for block in calls(session)] == ["ok", "error"]
+    assert [step.text for step in session.transcript.plan.steps] == ["Read the data", "Plot it"]
+
+
+async def test_Q10_a_plan_that_was_changed_after_it_was_shown_is_not_accepted(tmp_path: Path) -> None:
+    async with engine(tmp_path, FakeModel(planned(*STEPS), "Done."), make_tools=(make_plan_tool,)) as front:
+        await opened(front)
+        await front.client.send(SetPlanMode(on=True))
+        await front.client.send(Submit(text="go"))
+        asked = await front.until_event(InputRequested)
+        shown = front.transcript.plan
+        mine = (PlanStep(text="Mine"),)
+        await front.client.send(ChangePlan(steps=mine, version=shown.version))
+        await front.until_event(PlanChanged)
+        await front.client.send(ChangePlan(steps=shown.steps, version=shown.version, accepts=asked.request_id))
+        refused = await front.until(lambda reply: isinstance(reply, Failed))
+        assert "The plan was changed meanwhile" in str(refused)
+        assert approval(front) == "plan"
+        changed = (PlanStep(text="Mine, too"),)
+        version = front.transcript.plan.version
+        await front.client.send(ChangePlan(steps=changed, version=version, accepts=asked.request_id))
+        await front.until_event(TurnEnded)
+        assert approval(front) == "auto"
+        assert front.transcript.plan.steps == changed
 
 
 async def test_Q8_where_nobody_can_accept_a_plan_it_is_told_and_nothing_runs() -> None:

@@ -1,11 +1,17 @@
 """The panel of the plan: what it shows, what its keys ask for, and plan mode on the screen."""
 
+import pytest
+
 from oi_tui.app.engine.core.events import (
+    CallFinished,
+    CallStarted,
     CodeFinished,
     CodeStarted,
     DecisionMade,
     ExecutionFinished,
     ExecutionStarted,
+    InputAnswered,
+    InputRequested,
     PlanChanged,
     TurnEnded,
     TurnStarted,
@@ -13,6 +19,8 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.plan import PlanStep
 from oi_tui.app.engine.core.tool_verbs import ChangePlan, SetPlanMode
 from oi_tui.app.screens.plan_panel import PlanPanel
+from oi_tui.widgets.question import PLANNER, QuestionPanel
+from oi_tui.widgets.stray_keys import NOT_ARMED
 from support.stage import Play, Stage
 
 STEPS = (
@@ -90,3 +98,72 @@ async def test_Q8_plan_mode_is_switched_by_a_command_and_shown_in_the_status(pla
     async with play(size=(120, 40)) as stage:
         await stage.pilot.press(*"/plan", "enter")
         assert SetPlanMode(on=True) in await stage.engine.heard(1)
+
+
+async def asked(stage: Stage) -> None:
+    """The model asks whether to accept its plan, and the keys count."""
+    stage.engine.say(
+        TurnStarted(block_id="u1", text="do it"),
+        CallStarted(block_id="t1", tool="plan"),
+        CallFinished(block_id="t1", tool="plan", source="{}"),
+        DecisionMade(block_id="t1", verdict="run", decider="mode", source="{}"),
+        ExecutionStarted(block_id="t1", generation=1),
+        PlanChanged(steps=STEPS),
+        InputRequested(
+            request_id="i1",
+            block_id="t1",
+            prompt="Accept this plan?",
+            asked_by=PLANNER,
+            choices=("Accept the plan and begin", "Keep planning"),
+        ),
+    )
+    await stage.settle()
+
+
+async def arm(stage: Stage) -> None:
+    stage.wait(5.0, stage.app.chat.query_one(QuestionPanel).show_arming)
+    await stage.settle()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_Q10_a_key_in_the_question_changes_the_plan_and_one_accepts_it(size: tuple[int, int], play: Play) -> None:
+    async with play(size=size) as stage:
+        await asked(stage)
+        await arm(stage)
+        assert ("change and accept" if size[0] > 80 else "change") in stage.seen
+        await stage.pilot.press("alt+p")
+        await stage.until(lambda: stage.app.chat.query(PlanPanel))
+        await stage.settle()
+        assert "ctrl+s" in stage.seen
+        await stage.pilot.press("down", "d")
+        [change] = await stage.engine.heard(1)
+        assert isinstance(change, ChangePlan)
+        stage.engine.say(PlanChanged(steps=change.steps, author="user"))
+        await stage.settle()
+        await stage.pilot.press("ctrl+s")
+        assert (await stage.engine.heard(2))[1] == ChangePlan(steps=change.steps, version=2, accepts="i1")
+        assert stage.app.chat.query_one(QuestionPanel).display  # until the engine says that it was accepted
+        stage.engine.say(InputAnswered(request_id="i1", block_id="t1"))
+        await stage.settle()
+        assert stage.prompt.has_focus
+        assert "ctrl+s" not in stage.seen
+
+
+async def test_Q10_no_key_that_was_under_way_accepts_and_none_while_a_step_is_written_or_nothing_is_asked(
+    play: Play,
+) -> None:
+    async with play(size=(120, 40)) as stage:
+        await stage.pilot.press("alt+p")
+        await stage.until(lambda: stage.app.chat.query(PlanPanel))
+        await asked(stage)
+        stage.app.chat.query_one(PlanPanel).focus_rows()  # as by the mouse: keys lead there only when they count
+        await stage.pilot.press("ctrl+s")
+        await stage.settle()
+        assert NOT_ARMED in stage.seen
+        await arm(stage)
+        await stage.pilot.press("e", *"xyz", "ctrl+s", "escape")
+        stage.engine.say(InputAnswered(request_id="i1", block_id="t1"))
+        await stage.settle()
+        await stage.pilot.press("alt+p", "ctrl+s")
+        await stage.settle()
+        assert stage.engine.asked == []

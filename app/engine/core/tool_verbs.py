@@ -92,6 +92,8 @@ class ChangePlan(PlanVerb, frozen=True, kw_only=True, tag=True):
 
     steps: tuple[PlanStep, ...]
     version: int
+    accepts: str = ""
+    """Id of the question whether to accept the plan, which this answers: these steps are accepted, or nothing is."""
 
 
 class SetPlanMode(PlanVerb, frozen=True, kw_only=True, tag=True):

@@ -32,6 +32,7 @@ from oi_tui.app.engine.session.server_desk import ServerDesk
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.session.skill_desk import SkillDesk
 from oi_tui.app.engine.session.undo_desk import UndoDesk
+from oi_tui.app.engine.tools.plan import ACCEPT
 from oi_tui.app.engine.tools.ties import ToolTies
 from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.tools.toolbox import Toolbox
@@ -123,20 +124,23 @@ class ToolDesk:
             case ReadChanges() | UndoChanges():
                 await self._undo.follow(verb)
             case ChangePlan():
-                self._change_plan(verb)
+                await self._change_plan(verb)
             case SetPlanMode():
                 choices = self._session().choices
                 choices.set_approval("plan") if verb.on else choices.end_planning()
             case _:
                 assert_never(verb)
 
-    def _change_plan(self, verb: ChangePlan) -> None:
-        """The person's plan from the next step on. SettingsError where it was changed meanwhile."""
+    async def _change_plan(self, verb: ChangePlan) -> None:
+        """The person's plan from the next step on, and perhaps accepted. SettingsError where it was changed meanwhile:
+        what is accepted is what was shown."""
         session = self._session()
         if verb.version != session.transcript.plan.version:
             raise SettingsError("The plan was changed meanwhile: yours was not kept.", hint="Change it as it is now.")
         if (steps := bounded_steps(verb.steps)) != session.transcript.plan.steps:
             session.emit(PlanChanged(steps=steps, author="user"))
+        if verb.accepts:
+            await session.answer(verb.accepts, ACCEPT)
 
 
 def _record(tool: Tool, *, off: bool) -> ToolRecord:

@@ -2,6 +2,7 @@
 but the person's own command."""
 
 from collections.abc import Iterable, Sequence
+from difflib import ndiff
 from typing import Any
 
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock
@@ -46,13 +47,22 @@ _SCHEMA = {
 def make_plan_tool(ties: ToolTies) -> Iterable[Tool]:
     """The tool of this session."""
 
+    is_asking = False
+
     async def run(arguments: Arguments, output: ToolOutput) -> str:
+        nonlocal is_asking
+        if is_asking:  # or the person would accept a plan that came under their eyes
+            raise ToolFailed("The user is asked about a plan now. Call plan again when you read the answer.")
         if ties.plan().untold:
             raise ToolFailed("The user changed the plan meanwhile; you read it next. Then call plan again if need be.")
         steps = _read(arguments["steps"], ties.blocks())
         ties.emit(PlanChanged(steps=steps, author="assistant"))
         if ties.planning():
-            return await _propose(ties, output)
+            is_asking = True
+            try:
+                return await _propose(ties, output)
+            finally:
+                is_asking = False
         return _tell(ties, "Kept.")
 
     yield Tool(
@@ -101,24 +111,36 @@ def _evidence(number: int, place: int, blocks: Sequence[Block]) -> str:
 
 async def _propose(ties: ToolTies, output: ToolOutput) -> str:
     """Ask the person for the plan; until it is accepted, plan mode goes on."""
+    shown = ties.plan().steps
     output.print("\n".join(plan_lines(ties.plan().steps, block_numbers(ties.blocks()))) + "\n")
     question = f"Accept this plan, {plan_summary(ties.plan().steps)}? You can change it first."
     said = await output.ask(question, (ACCEPT, KEEP_PLANNING))
+    changes = _changes(shown, ties.plan().steps)
     if said is None:
-        return _tell(ties, "Nobody accepted it yet, and plan mode goes on. End your answer with the plan.")
+        return _tell(ties, "Nobody accepted it yet, and plan mode goes on. End your answer with the plan.", changes)
     if said == KEEP_PLANNING:
-        return _tell(ties, "The user wants you to keep planning: ask what is missing, or make it better.")
+        return _tell(ties, "The user wants you to keep planning: ask what is missing, or make it better.", changes)
     if said != ACCEPT:
-        return _tell(ties, f"The user wants you to keep planning, and says: {said}")
+        return _tell(ties, f"The user wants you to keep planning, and says: {said}", changes)
+    accepted = "The user changed the plan and accepted it" if changes else "The user accepted the plan"
     if ties.end_planning():
-        return _tell(ties, "The user accepted the plan. Plan mode is off: begin.")
-    return _tell(ties, "The user accepted the plan, but the settings keep plan mode on: nothing can run.")
+        return _tell(ties, f"{accepted}. Plan mode is off: begin.", changes)
+    return _tell(ties, f"{accepted}, but the settings keep plan mode on: nothing can run.", changes)
 
 
-def _tell(ties: ToolTies, first: str) -> str:
-    """What the model reads: that, the plan as it is now, and the numbers of the last runs."""
+def _changes(before: Sequence[PlanStep], after: Sequence[PlanStep]) -> list[str]:
+    """The steps that were changed, as lines of a diff; evidence is no matter of the person."""
+    old, new = ([line.partition(" ")[2] for line in plan_lines(steps, lambda block_id: 0)] for steps in (before, after))
+    return [line for line in ndiff(old, new) if line.startswith(("- ", "+ "))]
+
+
+def _tell(ties: ToolTies, first: str, changes: Sequence[str] = ()) -> str:
+    """What the model reads: that, what the person changed, the plan as it is now, and the numbers of the last runs."""
     blocks = ties.blocks()
-    lines = [first, *plan_lines(ties.plan().steps, block_numbers(blocks))]
+    lines = [first]
+    if changes:
+        lines += ["What the user changed:", *changes, "The plan now:"]
+    lines += [*plan_lines(ties.plan().steps, block_numbers(blocks))]
     runs = [(number, block) for number, block in enumerate(blocks, 1) if _is_evidence(block)][-RECENT:]
     if runs:
         lines.append("Blocks that can be evidence:")
