@@ -32,7 +32,7 @@ class ServerScreens:
         """What the engine says of them."""
         if not isinstance(found, ServersFound):
             self.offers.take(found)
-        elif self._screen is not None and self._screen.is_mounted:
+        elif self._screen is not None and self._screen.is_attached:
             self._screen.take(found)
 
     def _offer_again(self) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from oi_tui.app.engine.core.events import NoticeAdded
 from oi_tui.app.engine.core.tool_replies import ServerRecord, ServersFound
 from oi_tui.app.engine.core.tool_verbs import ChangeServer, FindServers
 from oi_tui.app.screens.confirm import ConfirmScreen
@@ -52,3 +53,6 @@ async def test_N4_a_change_is_shown_whole_before_a_yes_counts(play: Play, size: 
         await stage.until(lambda: ChangeServer(name="notes", change="restart") in stage.engine.asked)
         await stage.pilot.press("escape")
         await stage.until(lambda: FindServers(on=False) in stage.engine.asked)
+        stage.engine.reply(ServersFound(servers=(TIME, CHANGED)))
+        stage.engine.say(NoticeAdded(block_id="n1", level="info", title="Behind the last answer."))
+        await stage.until(lambda: "Behind the last answer." in stage.seen)
