@@ -16,8 +16,12 @@ from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.timeline.source_view import SourceView
 
-_PARTS = {"block": "the last block that changed files", "turn": "one turn", "session": "this session"}
-_TITLES = {"diff": "Changed in files by", "undo": "Undo changes of files by", "redo": "Make again what was undone of"}
+_PARTS = {
+    "block": "the last block that changed files",
+    "turn": "the last turn that changed files",
+    "session": "this session",
+}
+_TITLES = {"diff": "Changes by", "undo": "Undo changes by", "redo": "Redo what was undone last"}
 
 
 class UndoScreen(ModalScreen[bool | None]):
@@ -26,7 +30,7 @@ class UndoScreen(ModalScreen[bool | None]):
     CSS_PATH = "undo_screen.tcss"
     DECIDES = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("y", "agree", "bring back"),
+        Hint("y", "agree", "undo or redo"),
         Hint("f", "force", "all, over other changes"),
         Hint("n,escape", "close", "close"),
         Binding("up,k", "scroll(-1)", show=False),
@@ -43,8 +47,8 @@ class UndoScreen(ModalScreen[bool | None]):
     def compose(self) -> ComposeResult:
         """Title, what is left as it is, the diff, the keys."""
         found = self._found
-        of = "turn" if found.purpose == "redo" else found.scope
-        yield Words(f"{_TITLES[found.purpose]} {_PARTS[of]}: {quantity(len(found.files), 'file')}", id="undo-title")
+        by = "" if found.purpose == "redo" else f" {_PARTS[found.scope]}"
+        yield Words(f"{_TITLES[found.purpose]}{by}: {quantity(len(found.files), 'file')}", id="undo-title")
         left = [f"{file.name} {safe_text(file.problem)}: it stays as it is." for file in self._blocked]
         yield Words("\n".join(left[:5] + [f"… and {len(left) - 5} more"] * (len(left) > 5)), id="undo-left")
         yield SourceView(id="undo-diff")
@@ -57,7 +61,9 @@ class UndoScreen(ModalScreen[bool | None]):
         view.show("\n".join(file.diff for file in self._found.files if file.diff), "diff")
         self.query_one("#undo-left").display = bool(self._blocked)
         off = [key for key, counts in (("y", self._can_agree), ("f", self._can_force)) if not counts]
-        self.query_one(KeyRow).labels = key_labels(self, off=tuple(off))
+        keys = ("n",) if self._found.purpose == "diff" else ("y", "f", "n")
+        words = {"y": (self._found.purpose, self._found.purpose)}
+        self.query_one(KeyRow).labels = key_labels(self, *keys, words=words, off=tuple(off))
 
     @property
     def _can_agree(self) -> bool:

@@ -1,5 +1,9 @@
 """Changes of files on the screen: a diff among the outputs, and nothing undone without a key on what was shown."""
 
+from typing import Literal
+
+import pytest
+
 from oi_tui.app.engine.core.events import (
     CallFinished,
     CallStarted,
@@ -17,6 +21,7 @@ from oi_tui.app.engine.core.outputs import RichOutput, WrittenFile, WrittenFiles
 from oi_tui.app.engine.core.tool_replies import ChangedFile, ChangesFound
 from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges
 from oi_tui.app.screens.undo_screen import UndoScreen
+from oi_tui.widgets.keyrow import KeyRow
 from support.snapshot import Snap
 from support.stage import Play, Stage
 
@@ -94,6 +99,23 @@ async def ask_to_undo_again(stage: Stage, theirs: ChangedFile) -> None:
         await stage.pilot.press(key)
         undone = UndoChanges(scope="session", shown="s2", force=force)
         assert (await stage.engine.heard(before + 2))[-1] == undone
+
+
+@pytest.mark.parametrize(
+    ("purpose", "keys"), [("diff", ["close"]), ("redo", ["redo", "all, over other changes", "close"])]
+)
+async def test_f15_the_keys_say_what_they_do_here(
+    play: Play, purpose: Literal["diff", "redo"], keys: list[str]
+) -> None:
+    async with play(size=(80, 24)) as stage:
+        await change(stage)
+        stage.prompt.fill(f"/{purpose}")
+        await stage.pilot.press("enter")
+        await stage.engine.heard(1)
+        stage.engine.reply(ChangesFound(purpose=purpose, files=(ChangedFile(name="notes.md", diff=DIFF),), state="s1"))
+        screen = await stage.screen(UndoScreen)
+        await stage.settle()
+        assert [label.label for label in screen.query_one(KeyRow).labels] == keys
 
 
 async def test_f15_where_nothing_was_changed_that_is_said(play: Play) -> None:
