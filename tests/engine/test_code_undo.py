@@ -380,6 +380,42 @@ async def test_f19_after_a_kill_in_the_middle_of_a_run_undo_is_there(bench: RunB
 SINCE = "/undo shows what, also what somebody else changed meanwhile."
 
 
+async def test_f19_a_failure_before_the_changes_are_noted_loses_none_of_them(
+    bench: RunBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_changes: object) -> int:
+        raise OiTuiError("The disk is full.")
+
+    bench.write("x", "0\n")()
+    bench.blocks.append(CodeBlock(id="r1", language="python"))
+    await bench.changes.begin("r1", [])
+    bench.write("x", "1\n")()
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.checkpoints, "add", fail)
+        assert await bench.changes.end("r1") is None
+    (open_run, _at), *_ = bench.checkpoints.open_runs(str(bench.folder))
+    bench.checkpoints.note_run(str(bench.folder), open_run._replace(engine="1:0.00"))
+    again = RunBench(tmp_path)
+    await again.changes.recover()
+    assert again.told == ["oi-tui ended during a run: since that began, 1 file changed. " + SINCE]
+    assert again.undo("block", "r1") == []
+    assert again.files == {"x": b"0\n"}
+
+
+async def test_f17_what_another_engine_pruned_is_kept_again_before_the_next_run(bench: RunBench) -> None:
+    for name in ("x", "y"):
+        bench.write(name, name * 1_000)()
+    await bench.run("r1", lambda: None)
+    for path in (bench.data / "contents").glob("??/*"):
+        os.utime(path, (1, 1))
+    Checkpoints(bench.data, most=10).prune()
+    assert not list((bench.data / "contents").glob("??/*"))
+    found = await bench.run("r2", lambda: [(bench.folder / name).unlink() for name in ("x", "y")])
+    assert found.undoable == 2
+    assert bench.undo("block", "r2") == []
+    assert bench.files == {"x": b"x" * 1_000, "y": b"y" * 1_000}
+
+
 async def test_f17_files_that_were_not_looked_at_before_a_run_are_not_taken_for_its_own(tmp_path: Path) -> None:
     bench = RunBench(tmp_path, limits=LIMITS._replace(files=10))
     [folder] = bench.changes._folders

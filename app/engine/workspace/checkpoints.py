@@ -225,6 +225,13 @@ class Checkpoints:
                 for rest, digest, why, fresh, *identity in rows
             }
 
+    def has_files(self, root: str) -> bool:
+        """Whether anything is known of the files of a folder."""
+        if not self._file.exists():
+            return False
+        with self._open() as database:
+            return database.execute("SELECT 1 FROM files WHERE root = ? LIMIT 1", (root,)).fetchone() is not None
+
     def save_files(self, root: str, changed: Mapping[str, KeptFile], gone: Collection[str]) -> None:
         """These are as they are now, those are no more."""
         if changed or gone:

@@ -75,6 +75,9 @@ class KeptFolder:
         self._named: frozenset[str] = frozenset()
         self._is_whole: bool | None = None
         """Whether the last look saw all files: else nobody knows which of those that are there now are new."""
+        self._renewed: dict[str, KeptFile] = {}
+        self._dropped: set[str] = set()
+        """What looks found and `save` has not written down yet."""
         self._next = 0.0
         self._hurried = False
         self._room = 0
@@ -89,6 +92,11 @@ class KeptFolder:
     def hurry(self) -> None:
         """Read no more in the look that is under way."""
         self._hurried = True
+
+    def recall(self) -> None:
+        """Before a run: if what was kept of this folder was pruned meanwhile, all of it is read once more."""
+        if self._files and not self._checkpoints.has_files(self.root):
+            self._files = self._is_whole = None
 
     def refresh(self, named: Iterable[str] = (), *, grown: bool = False, since: float = 0.0) -> list[FileDifference]:
         """Look; what is different from the last look. `named` files count also where the folder is too large or ignores
@@ -126,8 +134,15 @@ class KeptFolder:
         self._is_whole = not self.cut
         if not self.cut:
             self._folders = frozenset(state.folders)
-        self._checkpoints.save_files(self.root, renewed, (*gone, *left_out))
+        self._dropped |= {*gone, *left_out}
+        self._dropped -= renewed.keys()
+        self._renewed = {rest: one for rest, one in self._renewed.items() if rest not in self._dropped} | renewed
         return sorted(differences, key=lambda one: one.rest)
+
+    def save(self) -> None:
+        """Write down what looks found. Only after what followed from it: else a kill in between would lose that."""
+        self._checkpoints.save_files(self.root, self._renewed, self._dropped)
+        self._renewed, self._dropped = {}, set()
 
     def forget_named(self) -> None:
         """The run that named files is over."""

@@ -191,6 +191,9 @@ class RunChanges:
     # -- looking, in a thread ----------------------------------------------------------------------------
 
     def _look_before(self, run: RunUnderWay, named: Sequence[str], before: RunUnderWay) -> None:
+        if not before.block:
+            for folder in self._folders:
+                folder.recall()
         self._record(before, named)
         self._note(run)
 
@@ -223,9 +226,10 @@ class RunChanges:
                 if (change := self._change(folder.root, one, doer, maker)) is not None:
                     changes.append(change)
                     lost += one.before is not None and not one.before.digest
-        if not changes:
-            return WrittenFiles()
-        self._checkpoints.add(*changes)
+        if changes:
+            self._checkpoints.add(*changes)
+        for folder in self._folders:
+            folder.save()
         deleted = [change.rest for change in changes if change.after is None]
         return WrittenFiles(
             undoable=len(changes) - lost,
@@ -282,6 +286,7 @@ class RunChanges:
                 mine = [change._replace(session=run.session) for change in changes if change is not None]
                 if mine:
                     self._checkpoints.add(*mine)
+                folder.save()
                 self._checkpoints.note_run(folder.root, run._replace(turn="", block=""))
                 if run.session == self._session():
                     what = f"{quantity(len(mine), 'file')} changed" if mine else "no file that is kept changed"
