@@ -13,7 +13,7 @@ from oi_tui.app.cli import program
 from oi_tui.app.commands.profiles import profile_change, profile_row, profile_rows, profiles_in_words
 from oi_tui.app.commands.strictness import strictness
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
-from oi_tui.app.engine.core.settings import LoopSection, PolicySection, SandboxSection, Settings
+from oi_tui.app.engine.core.settings import FunctionsSection, LoopSection, PolicySection, SandboxSection, Settings
 from oi_tui.app.engine.core.verbs import SetApproval, SetBudget, UseModel
 from oi_tui.app.engine.files.profile_files import SHIPPED, find_profile, profile_files
 from oi_tui.app.engine.files.settings_file import load_layers
@@ -231,3 +231,10 @@ def test_C10_each_row_of_the_list_says_whose_it_is(config: Path) -> None:
     assert rows["offline"] == "yours, instead of ours"
     assert rows["local"] == "shipped"
     assert len(rows) == len(profile_files(config)) == len([*SHIPPED.glob("*.toml")])
+
+
+def test_D8_a_profile_limits_functions(config: Path) -> None:
+    own(config, "narrow", '[functions]\nallow = ["pandas[.].*"]\ndeny = ["os[.]system"]\n')
+    held = Flags(profile="narrow").workplace().settings.functions
+    assert (held.allow, held.deny) == (("pandas[.].*",), ("os[.]system",))
+    assert Flags().workplace().settings.functions == FunctionsSection()

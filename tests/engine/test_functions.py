@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import joint_patterns, with_limits
-from oi_tui.app.engine.core.settings import FunctionsSection, Settings
+from oi_tui.app.engine.core.settings import FunctionsSection, LoopSection, Settings
 from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
 from oi_tui.app.engine.policy.function_patterns import (
     LONGEST_NAME,
@@ -18,7 +20,9 @@ from oi_tui.app.engine.policy.function_patterns import (
 )
 from oi_tui.app.engine.policy.functions import check_lists, describe_lists
 from oi_tui.app.engine.policy.rules import Effect
+from oi_tui.app.engine.testing import FakeKernels, FakeModel
 from oi_tui.app.engine.trust.folder_settings import apply_folder_settings, read_folder_settings
+from support.turns import play
 
 PANDAS = ("pandas.*", r"json\.loads", r"matplotlib\..*", "shell:(ls|git)", "tool:fetch_url")
 
@@ -225,3 +229,14 @@ def test_D6_the_model_reads_what_it_may_call_within_bounds() -> None:
     many = describe_lists(FunctionsSection(allow=tuple(f"module{number}.*" for number in range(5_000))))
     assert len(many) < 2_500
     assert "more" in many
+
+
+async def test_D8_code_of_ones_own_is_not_held_to_the_lists_before_it_runs() -> None:
+    policy = Policy(functions=FunctionsSection(deny=(r"os\.system",)))
+    source = "import os\nos.system('ls')"
+    model = FakeModel(f"```python\n{source}\n```", "Done.")
+    session = Session(kernels=FakeKernels(), settings=LoopSection(approve="auto"), model=model, policy=policy)
+    await play(session, session.run("go"))
+    await play(session, session.run_code("python", source))
+    codes = [block for block in session.transcript.blocks if isinstance(block, CodeBlock)]
+    assert [(block.author, block.state) for block in codes] == [("assistant", "refused"), ("user", "ok")]
