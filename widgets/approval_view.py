@@ -145,7 +145,9 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         """What lies below the edge; nothing where the source has other rows now."""
         if self.stage != "question" or self.below <= 0:
             return Content("")
-        unseen = "" if self.end_seen else " · end shows them; look before you run it"
+        key = self.keys["approval.end"]
+        look = f"{key} shows them; look before you run it" if key else "look at the end before you run it"
+        unseen = "" if self.end_seen else f" · {look}"
         return lettering(f"↓ {quantity(self.below, 'more line')}{unseen}")
 
     def choices(self) -> Content:

@@ -410,7 +410,12 @@ async def test_f17_what_another_engine_pruned_is_kept_again_before_the_next_run(
         os.utime(path, (1, 1))
     Checkpoints(bench.data, most=10).prune()
     assert not list((bench.data / "contents").glob("??/*"))
-    found = await bench.run("r2", lambda: [(bench.folder / name).unlink() for name in ("x", "y")])
+
+    def work() -> None:
+        for name in ("x", "y"):
+            (bench.folder / name).unlink()
+
+    found = await bench.run("r2", work)
     assert found.undoable == 2
     assert bench.undo("block", "r2") == []
     assert bench.files == {"x": b"x" * 1_000, "y": b"y" * 1_000}

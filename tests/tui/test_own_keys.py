@@ -219,3 +219,13 @@ async def test_C4_an_approval_by_an_own_key_is_as_guarded_as_y(play: Play) -> No
         await stage.pilot.press("y")
         await stage.settle()
         assert not [verb for verb in stage.engine.verbs if isinstance(verb, Decide)]
+
+
+@pytest.mark.parametrize(("bound", "said"), [("f9", "f9 shows them"), ("none", "look at the end before")])
+async def test_C3_a_long_question_names_the_key_that_shows_its_end_as_it_is_bound(
+    play: Play, bound: str, said: str
+) -> None:
+    async with play(settings=Settings(keys={"approval.end": bound})) as stage:
+        await stage.until(lambda: stage.app.keymap)
+        await stage.propose("x = 1\n" * 100)
+        assert said in str(stage.app.chat.query_one("#approval-more").render())

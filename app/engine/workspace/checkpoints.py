@@ -340,22 +340,23 @@ class Checkpoints:
         database = sqlite3.connect(self._file, timeout=5.0, check_same_thread=False)
         try:
             if database.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
-                self._prepare(database)
+                _prepare(database, self._file)
         except sqlite3.Error:
             database.close()
             raise
         return database
 
-    def _prepare(self, database: sqlite3.Connection) -> None:
-        os.chmod(self._file, 0o600)
-        database.execute("PRAGMA journal_mode = WAL")
-        database.executescript(_TABLES)
-        there = {row[1] for row in database.execute("PRAGMA table_info(changes)")}
-        for column in _LATER_COLUMNS:
-            if column.split()[0] not in there:
-                database.execute(f"ALTER TABLE changes ADD COLUMN {column}")
-        database.execute(f"PRAGMA user_version = {_VERSION}")
-        database.commit()
+
+def _prepare(database: sqlite3.Connection, file: Path) -> None:
+    os.chmod(file, 0o600)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.executescript(_TABLES)
+    there = {row[1] for row in database.execute("PRAGMA table_info(changes)")}
+    for column in _LATER_COLUMNS:
+        if column.split()[0] not in there:
+            database.execute(f"ALTER TABLE changes ADD COLUMN {column}")
+    database.execute(f"PRAGMA user_version = {_VERSION}")
+    database.commit()
 
 
 def _uses(database: sqlite3.Connection) -> Iterator[tuple[float, str, set[str]]]:
