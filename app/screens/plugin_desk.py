@@ -103,7 +103,7 @@ class PluginDesk:
 
     @property
     def _screen(self) -> Screen[Any]:
-        return self._desk.area.screen
+        return self._desk.screen
 
     @property
     def _view(self) -> SessionView:

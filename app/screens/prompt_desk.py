@@ -59,7 +59,8 @@ class PromptDesk:
     """Interprets the text of one screen's prompt."""
 
     def __init__(self, screen: Screen[None], bridge: Bridge) -> None:
-        self._screen = screen
+        self.screen = screen
+        """The one that shows the session; it outlasts what is on it."""
         self._bridge = bridge
         self._insisted = ""
         """A text that was not sent at once; sent again, it is."""
@@ -81,13 +82,13 @@ class PromptDesk:
         if self._commander is None:
             from oi_tui.app.screens.command_desk import CommandDesk  # no session begins with a command
 
-            self._commander = CommandDesk(self._screen, self._bridge, self)
+            self._commander = CommandDesk(self.screen, self._bridge, self)
         return self._commander
 
     @property
     def area(self) -> PromptArea:
         """Where the person writes."""
-        return self._screen.query_one(PromptArea)
+        return self.screen.query_one(PromptArea)
 
     @property
     def folder(self) -> Path:
@@ -97,14 +98,14 @@ class PromptDesk:
     @property
     def app_clipboard(self) -> str:
         """What was copied within the program."""
-        return self._screen.app.clipboard
+        return self.screen.app.clipboard
 
     def tell(self, words: str, *, failed: bool = False, seconds: float = NOTE) -> None:
         """Say it where the person writes or is asked; 0 seconds is until the text changes."""
-        if self._screen.is_current:
-            self._screen.query_one(Bottom).say(words, failed=failed, seconds=seconds)
+        if self.screen.is_current:
+            self.screen.query_one(Bottom).say(words, failed=failed, seconds=seconds)
         else:
-            self._screen.notify(words, severity="warning" if failed else "information", timeout=NOTE)
+            self.screen.notify(words, severity="warning" if failed else "information", timeout=NOTE)
 
     def withdraw(self, text: str, *, drop: bool) -> None:
         """Take back a prompt that waits, to change it or to drop it; the engine says whether it still waited."""
@@ -113,7 +114,7 @@ class PromptDesk:
 
     def show_queued(self, reply: PromptsQueued) -> None:
         """Queued prompts are above the prompt; a withdrawn one is in it."""
-        composer = self._screen.query_one(Composer)
+        composer = self.screen.query_one(Composer)
         composer.steers = reply.steers
         composer.queued = reply.prompts
         if reply.withdrawn is not None and self._dropping:
@@ -151,7 +152,7 @@ class PromptDesk:
         """Put the text into the clipboard, and say so."""
         from oi_tui.app.screens.clipboard import copy  # nothing that the first frame needs
 
-        failed = await copy(self._screen.app, text)
+        failed = await copy(self.screen.app, text)
         self.tell(failed or f"Copied {quantity(len(text), 'character')}.", failed=bool(failed))
 
     async def take(self, text: str, *, wait: bool = False) -> bool:
@@ -246,7 +247,7 @@ class PromptDesk:
 
         area = self.area
         try:
-            area.fill(edit_text(self._screen.app, area.full_text, settings.screen.editor))
+            area.fill(edit_text(self.screen.app, area.full_text, settings.screen.editor))
         except EditorFailed as failed:
             self.tell(str(failed), failed=True, seconds=0)
 
@@ -280,7 +281,7 @@ class PromptDesk:
 
     def _offer_to_quit(self) -> None:
         if self._bridge.busy:
-            self._screen.run_worker(self._screen.run_action("app.quit"), group="quit")
+            self.screen.run_worker(self.screen.run_action("app.quit"), group="quit")
             return
 
         from oi_tui.app.screens.confirm import ConfirmScreen  # seldom seen
@@ -288,7 +289,7 @@ class PromptDesk:
         async def finish(yes: bool | None) -> None:
             if yes:
                 self.area.accept()
-                await self._screen.run_action("app.quit")
+                await self.screen.run_action("app.quit")
 
         question = ConfirmScreen("Quit oi-tui?", "The session is saved and can be resumed.", yes="quit", no="stay")
-        self._screen.app.push_screen(question, finish)
+        self.screen.app.push_screen(question, finish)

@@ -562,6 +562,13 @@ async def test_V22_who_has_no_model_is_offered_the_tour_and_begins_it_with_enter
         assert (await stage.engine.heard(before + 1))[-1] == Submit(text="Show me around.")
 
 
+async def test_plugins_that_are_loaded_while_the_screen_is_taken_down_end_quietly(play: Play) -> None:
+    async with play() as stage:
+        plugins = stage.app.chat.parts.plugins
+        await stage.app.chat.query_one(Composer).remove()
+        await plugins.load()
+
+
 async def test_V22_news_about_plugins_waits_until_the_tour_has_begun(play: Play) -> None:
     async with play(model="") as stage:
         stage.engine.say(SettingsChanged(model=TOUR, approval="ask"))
