@@ -5,7 +5,6 @@ One that cannot be imported, or that has changed since it was enabled, is named,
 
 import logging
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib import import_module
@@ -16,7 +15,7 @@ from types import ModuleType
 from typing import ClassVar
 
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, SLOW_ON_SCREEN, Hooks, Trouble, error_line
+from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, SLOW_ON_SCREEN, CallTime, Hooks, Trouble, error_line
 from oi_tui.app.engine.hooks.time_limit import TookTooLong, call_within
 from oi_tui.app.engine.hooks.widget_views import PluginViews
 from oi_tui.plugins.builtin import BUILT_IN
@@ -37,7 +36,7 @@ LOADING = 10.0
 """Seconds that the import of a plugin may take."""
 
 SLOW_LOADING = 1.0
-"""Seconds from which on it is named for that."""
+"""Seconds of its own from which on it is named for that."""
 
 
 class LoadedPlugins:
@@ -65,7 +64,9 @@ class LoadedPlugins:
             if (decided := decisions.get(name)) is None or decided.state != "disabled":
                 self._import(name, name, partial(import_module, module))
         slow = SLOW_IN_ENGINE if self.process == "engine" else SLOW_ON_SCREEN
-        return Hooks(SPECS[self.process], self.plugins, slow=slow, troubles=self.troubles)
+        return Hooks(
+            SPECS[self.process], self.plugins, slow=slow, troubles=self.troubles, built_in=BUILT_IN[self.process]
+        )
 
     def _load_enabled(self, name: str, decision: PluginDecision) -> None:
         found = find_plugin(name)
@@ -85,7 +86,7 @@ class LoadedPlugins:
                     self._import(name, label, partial(resolve_name, reference))
 
     def _import(self, name: str, label: str, load: Callable[[], object]) -> None:
-        began = time.perf_counter()
+        time_of_import = CallTime()
         LoadedPlugins.at = label
         try:
             self.plugins.append((label, call_within(LOADING, load)))
@@ -98,8 +99,8 @@ class LoadedPlugins:
             _log.warning("the plugin %s cannot be loaded", label, exc_info=True)
             self.troubles.append(Trouble(name, "", "cannot be loaded", error_line(error)))
         else:
-            if (took := time.perf_counter() - began) > SLOW_LOADING:
-                self.troubles.append(Trouble(name, "import", "slow", f"{took:.1f} s"))
+            if time_of_import.own() > SLOW_LOADING and name not in BUILT_IN[self.process]:
+                self.troubles.append(Trouble(name, "import", "slow", f"{time_of_import.total():.1f} s"))
 
 
 def import_file(path: Path, digest: str) -> ModuleType:
@@ -124,7 +125,7 @@ def import_file(path: Path, digest: str) -> ModuleType:
 def built_in_hooks() -> Hooks:
     """The built-in plugins of the engine's process, whatever the person decided."""
     plugins = [(name, import_module(module)) for name, module in BUILT_IN["engine"].items()]
-    return Hooks(SPECS["engine"], plugins)
+    return Hooks(SPECS["engine"], plugins, built_in=BUILT_IN["engine"])
 
 
 find_built_in_view = PluginViews(built_in_hooks)

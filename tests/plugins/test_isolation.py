@@ -13,6 +13,7 @@ from oi_tui.app.engine.hooks.specs import EngineHooks, hookimpl
 from oi_tui.app.engine.hooks.time_limit import TookTooLong, call_within
 from oi_tui.plugins import host
 from oi_tui.plugins.host import LoadedPlugins
+from support.processor import compute
 
 
 def hooks_of(slow: float = 10.0, **functions: Callable[..., object]) -> Hooks:
@@ -72,7 +73,7 @@ def test_x2_a_slow_hook_is_told_with_its_time_once_and_an_observer_is_dropped_at
 
     def crawl() -> None:
         calls.append(1)
-        time.sleep(0.002)
+        compute(0.002)
 
     hooks = hooks_of(0.001, after_request=crawl, check_prompt=crawl)
     for _ in range(STRIKES + 3):
@@ -90,12 +91,58 @@ def test_x2_a_slow_hook_is_told_with_its_time_once_and_an_observer_is_dropped_at
 
 
 def test_x2_a_first_slow_call_is_forgiven_unless_it_is_very_slow() -> None:
-    hooks = hooks_of(0.02, after_request=lambda: time.sleep(0.03))
+    hooks = hooks_of(0.02, after_request=lambda: compute(0.03))
     hooks.call("after_request", session_id="s", request=None, failed=False)
     assert hooks.troubles == []
-    hooks = hooks_of(0.001, after_request=lambda: time.sleep(0.03))
+    hooks = hooks_of(0.001, after_request=lambda: compute(0.03))
     hooks.call("after_request", session_id="s", request=None, failed=False)
     assert [trouble.fault for trouble in hooks.troubles] == ["slow"]
+
+
+def test_x2_a_busy_machine_makes_no_plugin_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: clock)
+
+    def be_kept_from_the_processor() -> None:
+        nonlocal clock
+        clock += 0.3
+
+    hooks = hooks_of(0.05, after_request=be_kept_from_the_processor)
+    for _ in range(STRIKES + 1):
+        hooks.call("after_request", session_id="s", request=None, failed=False)
+    assert hooks.troubles == []
+
+
+def test_x2_one_that_waits_for_something_long_enough_is_slow_with_what_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: clock)
+
+    def wait_for_a_server() -> None:
+        nonlocal clock
+        clock += 0.6
+
+    hooks = hooks_of(0.05, after_request=wait_for_a_server)
+    for _ in range(2):
+        hooks.call("after_request", session_id="s", request=None, failed=False)
+    assert [trouble.title for trouble in hooks.troubles] == [
+        "The plugin p is slow: its hook after_request took 600 ms."
+    ]
+
+
+def test_x2_a_built_in_plugin_that_is_slow_is_in_the_log_and_not_announced(caplog: pytest.LogCaptureFixture) -> None:
+    calls: list[int] = []
+
+    @hookimpl
+    def after_request() -> None:
+        calls.append(1)
+        compute(0.002)
+
+    hooks = Hooks(EngineHooks, [("git", SimpleNamespace(after_request=after_request))], slow=0.001, built_in=["git"])
+    for _ in range(STRIKES + 1):
+        hooks.call("after_request", session_id="s", request=None, failed=False)
+    assert hooks.troubles == []
+    assert len(calls) == STRIKES + 1
+    assert "the built-in plugin git took" in caplog.text
 
 
 def test_x2_each_trouble_is_told_once_to_whoever_listens() -> None:

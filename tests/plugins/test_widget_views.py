@@ -18,6 +18,7 @@ from oi_tui.app.engine.text.widget_text import draw_widgets
 from oi_tui.plugins.decisions_file import plugin_decisions
 from oi_tui.plugins.host import LoadedPlugins
 from support.plugin_packages import plugin_home
+from support.processor import compute
 from support.widgets import text_of_widget
 
 STATES: dict[str, dict[str, Any]] = {
@@ -94,7 +95,7 @@ def test_x10_one_that_is_slow_again_and_again_is_asked_no_more() -> None:
 
     def crawl(widget: KernelWidget) -> WidgetView:
         calls.append(1)
-        time.sleep(SLOW_IN_ENGINE * 1.2)
+        compute(SLOW_IN_ENGINE * 1.2)
         return WidgetView(lines=["slow"])
 
     hooks = hooks_of({"DialModel": crawl}, {"DialModel": second})

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -17,10 +17,13 @@ TIME_LIMIT = 5.0
 """Time limit of a call, in seconds."""
 
 SLOW_IN_ENGINE, SLOW_ON_SCREEN = 0.05, 0.008
-"""Seconds from which on a call is slow: everything else waits for it."""
+"""Seconds of its own from which on a call is slow: everything else waits for it."""
 
 VERY_SLOW = 10
 """So many times that is reported at once; less, when it is the second time: the first call may import much."""
+
+WAITING = 10
+"""Seconds of waiting that count as one of computing: a busy machine makes every call wait."""
 
 STRIKES = 5
 """Slow calls or errors of a hook that observes; then it is not called any more in this process."""
@@ -110,6 +113,22 @@ class PluginHung(PluginFailed):
     """It reached its time limit."""
 
 
+class CallTime:
+    """Measures a call in this thread, from when this is made."""
+
+    def __init__(self) -> None:
+        self._began, self._computed = time.perf_counter(), time.thread_time()
+
+    def own(self) -> float:
+        """Seconds that the call has used itself. The time of the processor says that whatever else the machine does; of
+        the time on the clock, which also runs while others compute, only a share counts."""
+        return max(time.thread_time() - self._computed, self.total() / WAITING)
+
+    def total(self) -> float:
+        """Seconds on the clock."""
+        return time.perf_counter() - self._began
+
+
 class _Record(msgspec.Struct):
     """What a hook of a plugin has done."""
 
@@ -127,13 +146,16 @@ class Hooks:
         *,
         slow: float = SLOW_IN_ENGINE,
         troubles: Iterable[Trouble] = (),
+        built_in: Collection[str] = (),
     ) -> None:
         """`plugins` are pairs of a name and the module or object, the first to be called first; `troubles` what was
-        wrong when they were loaded."""
+        wrong when they were loaded. That one of the `built_in` is slow is for us to know, not for the person: it is
+        logged."""
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(specs)
         self._known = hook_names(specs)
         self._slow = slow
+        self._built_in = frozenset(built_in)
         self._records: dict[tuple[str, str], _Record] = {}
         self._dropped: set[tuple[str, str]] = set()
         self._logged: set[tuple[str, str, type[BaseException]]] = set()
@@ -201,7 +223,7 @@ class Hooks:
         called any more. `patient`: it may take its time, for nothing waits."""
         if (plugin, hook) in self._dropped:
             raise PluginFailed
-        began = time.perf_counter()
+        time_of_call = CallTime()
         try:
             return function(*arguments) if patient else call_within(TIME_LIMIT, function, *arguments)
         except TookTooLong as error:
@@ -216,19 +238,23 @@ class Hooks:
             self._tell(Trouble(plugin, hook, "failed", error_line(error)))
             raise PluginFailed from error
         finally:
-            if (took := time.perf_counter() - began) > self._slow and not patient:
-                self._note_slow(plugin, hook, took)
+            if not patient and (own := time_of_call.own()) > self._slow:
+                self._note_slow(plugin, hook, own, time_of_call.total())
 
     def reject(self, plugin: str, hook: str, why: str) -> None:
         """What a plugin gave is of no use: as if it had raised."""
         _log.error("the plugin %s gave nothing useful in %s: %s", plugin, hook, why)
         self._tell(Trouble(plugin, hook, "failed", why))
 
-    def _note_slow(self, plugin: str, hook: str, took: float) -> None:
+    def _note_slow(self, plugin: str, hook: str, own: float, total: float) -> None:
+        took = f"{total * 1000:.0f} ms" if total < 1 else f"{total:.1f} s"
+        if plugin in self._built_in:
+            _log.warning("the built-in plugin %s took %s in %s", plugin, took, hook)
+            return
         record = self._records.setdefault((plugin, hook), _Record())
         record.slow += 1
-        if record.slow > 1 or took > VERY_SLOW * self._slow:
-            self._tell(Trouble(plugin, hook, "slow", f"{took * 1000:.0f} ms" if took < 1 else f"{took:.1f} s"))
+        if record.slow > 1 or own > VERY_SLOW * self._slow:
+            self._tell(Trouble(plugin, hook, "slow", took))
         self._drop(plugin, hook, record.slow)
 
     def _report(self, plugin: str, hook: str, error: BaseException) -> None:

@@ -1,7 +1,6 @@
 """How plugins show widgets: asked one after the other, each call guarded, each answer looked at."""
 
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from functools import cached_property
@@ -13,7 +12,7 @@ import msgspec
 
 from oi_tui.app.engine.core.widget_controls import WidgetControl
 from oi_tui.app.engine.core.widget_views import MOST_REFERENCES, KernelWidget, WidgetState, WidgetView
-from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, STRIKES, Hooks, PluginFailed, PluginHung, Trouble
+from oi_tui.app.engine.hooks.calling import SLOW_IN_ENGINE, STRIKES, CallTime, Hooks, PluginFailed, PluginHung, Trouble
 
 HOOK = "register_widget_views"
 
@@ -79,7 +78,7 @@ class PluginViews:
 
     def _run(self, viewer: _Viewer, function: Callable[..., Any], *arguments: object) -> Any:
         """What it gives; None if that failed, when it has been reported."""
-        began, made = time.perf_counter(), None
+        time_of_call, made = CallTime(), None
         try:
             made = self._hooks.run(viewer.plugin, HOOK, function, *arguments)
         except PluginHung:
@@ -87,7 +86,7 @@ class PluginViews:
         except PluginFailed:
             viewer.strikes += 1
         else:
-            viewer.strikes = viewer.strikes + 1 if time.perf_counter() - began > SLOW_IN_ENGINE else 0
+            viewer.strikes = viewer.strikes + 1 if time_of_call.own() > SLOW_IN_ENGINE else 0
         if viewer.strikes == STRIKES:
             self._hooks.reject(
                 viewer.plugin, HOOK, f"{viewer.pattern} is drawn without it: it failed or was slow {STRIKES} times"
