@@ -4,28 +4,25 @@ Who comes here typed /keep, or pressed a key on a block. They look at the source
 along, at the test; y keeps it, Escape does not. Where one of that name is kept already, they see the difference first.
 """
 
-import time
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from oi_tui.app.engine.core.tool_replies import FunctionDrafted
 from oi_tui.app.engine.text.safe import collapse_blanks, safe_text, visible_text
 from oi_tui.app.engine.text.words import one_line
+from oi_tui.app.screens.confirm import QuestionScreen
 from oi_tui.themes.palette import Palette
-from oi_tui.widgets.arming import LOOK_INTERVAL, Arming
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words
 from oi_tui.widgets.timeline.source_view import SourceView
 
 
-class KeepScreen(ModalScreen[bool]):
-    """Dismissed with whether the person wants it kept."""
+class KeepScreen(QuestionScreen):
+    """Whether a function is kept: its source, its test and the two answers."""
 
     CSS_PATH = "keep_screen.tcss"
-    DECIDES = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("y", "agree", "Keep it", id="keep.agree", label="keep"),
         Hint("c", "switch", "Only what changes, or the whole file", id="keep.changes", label="changes / whole file"),
@@ -40,7 +37,6 @@ class KeepScreen(ModalScreen[bool]):
         super().__init__()
         self._draft, self._palette = draft, palette
         self._shows_changes = bool(draft.changes)
-        self._arming = Arming(time.monotonic)
 
     def compose(self) -> ComposeResult:
         """Title, how the test went, the source, the keys."""
@@ -59,21 +55,6 @@ class KeepScreen(ModalScreen[bool]):
         test.update(safe_text(one_line(f"{draft.tested}{needs}")))
         self.query_one(SourceView).set_palette(self._palette)
         self._show()
-        self._arming = Arming(getattr(self.app, "clock", time.monotonic))
-        self._arming.show()
-        self.call_after_refresh(self._arming.show)  # it is seen only then
-        self.set_interval(LOOK_INTERVAL, self.show_arming)
-        self.show_arming()
-
-    def note_key(self, age: float) -> None:
-        """The app tells of every key."""
-        self._arming.touch(age)
-
-    def action_agree(self) -> None:
-        """A yes, if it can have been meant for this question."""
-        self._arming.look()
-        if self._arming.is_armed:
-            self.dismiss(True)
 
     def action_switch(self) -> None:
         """What changes, or the whole."""
@@ -96,8 +77,6 @@ class KeepScreen(ModalScreen[bool]):
         view.show(collapse_blanks(visible_text(text).text), language)
         view.scroll_home(animate=False)
 
-    def show_arming(self) -> None:
-        """Whether a yes counts yet."""
-        self._arming.look()
-        off = (() if self._arming.is_armed else ("y",)) + (() if self._draft.changes else ("c",))
-        self.query_one(KeyRow).labels = key_labels(self, off=off)
+    def show_keys(self, off: tuple[str, ...]) -> None:
+        """Without the one for changes, where nothing was kept before."""
+        self.query_one(KeyRow).labels = key_labels(self, off=off + (() if self._draft.changes else ("c",)))

@@ -10,8 +10,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
-from textual.widgets import OptionList
 
 from oi_tui.app.engine.core.tool_replies import ServerRecord, ServersFound
 from oi_tui.app.engine.core.tool_verbs import ChangeServer, FindServers, ServerChange
@@ -19,6 +17,7 @@ from oi_tui.app.engine.core.verbs import AnyVerb
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.records_screen import RecordsScreen
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words
 
@@ -28,10 +27,9 @@ MOST_CHANGES = 6_000
 """Characters of a difference that a question shows."""
 
 
-class ServersScreen(ModalScreen[None]):
+class ServersScreen(RecordsScreen[ServerRecord]):
     """A list, and below it all about the one that is highlighted."""
 
-    CSS_PATH = "servers_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("y", "agree", "Agree to it, after a question", id="servers.agree", label="agree"),
         Hint("r", "change('restart')", "Start it anew", id="servers.restart", label="restart"),
@@ -45,14 +43,13 @@ class ServersScreen(ModalScreen[None]):
         """`send` asks the engine."""
         super().__init__()
         self._send = send
-        self._found: tuple[ServerRecord, ...] = ()
 
     def compose(self) -> ComposeResult:
         """The list, what is known of one, and the keys."""
-        yield Words("MCP servers", id="servers-title")
+        yield Words("MCP servers", id="servers-title", classes="records-title")
         yield Options(id="servers-list", compact=True)
         with VerticalScroll(id="servers-scroll", can_focus=False):
-            yield Words("Looking …", id="servers-about")
+            yield Words("Looking …", id="servers-about", classes="records-about")
         yield KeyRow(id="servers-keys")
 
     def on_mount(self) -> None:
@@ -65,28 +62,14 @@ class ServersScreen(ModalScreen[None]):
 
     def take(self, found: ServersFound) -> None:
         """What the engine says of them."""
-        self._found = found.servers
-        options = self.query_one(Options)
-        place = options.highlighted or 0
-        options.clear_options()
-        options.add_options([_line(one) for one in found.servers])
-        options.highlighted = min(place, len(found.servers) - 1) if found.servers else None
-        options.focus()
+        self.list_records(found.servers, map(_line, found.servers))
+        self.query_one(Options).focus()
         if found.problem:
             self.notify(safe_text(found.problem), severity="warning")
-        self._show()
-
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
-        self._show()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Neither Enter nor a click decides anything."""
-        event.stop()
 
     def action_agree(self) -> None:
         """Ask first, with all that there is to agree to."""
-        one = self._one
+        one = self.record
         if one is None or one.state not in ("not agreed", "changed"):
             return
 
@@ -102,16 +85,11 @@ class ServersScreen(ModalScreen[None]):
 
     def action_change(self, change: ServerChange) -> None:
         """At once: each of these can be undone."""
-        if (one := self._one) is not None or change == "look":
+        if (one := self.record) is not None or change == "look":
             self._send(ChangeServer(name=one.name if one is not None else "", change=change))
 
-    @property
-    def _one(self) -> ServerRecord | None:
-        index = self.query_one(Options).highlighted
-        return self._found[index] if index is not None and index < len(self._found) else None
-
-    def _show(self) -> None:
-        one = self._one
+    def show_record(self) -> None:
+        one = self.record
         self.query_one("#servers-about", Words).update(NONE if one is None else safe_text("\n".join(_about(one))))
         off = set() if one is not None and one.state in ("not agreed", "changed") else {"y"}
         if one is None or one.state in ("disabled", "not agreed"):

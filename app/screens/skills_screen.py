@@ -12,8 +12,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import OptionList
 
 from oi_tui.app.engine.core.tool_replies import SkillRecord, SkillsFound
 from oi_tui.app.engine.core.tool_verbs import ChangeSkill, DraftFunction, FindSkills, TestFunction, UseFunction
@@ -22,6 +20,7 @@ from oi_tui.app.engine.text.safe import collapse_blanks, safe_text, visible_text
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.external_editor import EditorFailed, edit_in_place, edit_text
+from oi_tui.app.screens.records_screen import RecordsScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_hint, key_labels
@@ -31,10 +30,9 @@ from oi_tui.widgets.timeline.source_view import SourceView
 NONE = "Nothing is kept yet. /keep NAME keeps a function of this session; `oi-tui skills add FOLDER` adds a skill."
 
 
-class SkillsScreen(ModalScreen[None]):
+class SkillsScreen(RecordsScreen[SkillRecord]):
     """A list that a word narrows, and below it the one that is highlighted."""
 
-    CSS_PATH = "skills_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("enter", "use", "Use the function in this session, after a question", id="skills.use", label="use here"),
         Hint("a", "agree", "Look at a changed file, test it and agree to it", id="skills.agree", label="agree"),
@@ -51,15 +49,14 @@ class SkillsScreen(ModalScreen[None]):
         super().__init__()
         self._found, self._send = found, send
         self._palette, self._editor = palette, editor
-        self._listed: list[SkillRecord] = []
         self._removed: list[SkillRecord] = []
 
     def compose(self) -> ComposeResult:
         """The list, what is known of one, its source, and the keys."""
-        yield Words(id="skills-title")
+        yield Words(id="skills-title", classes="records-title")
         yield Field(placeholder="words", id="skills-words", compact=True)
         yield Options(id="skills-list", compact=True)
-        yield Words(id="skills-about")
+        yield Words(id="skills-about", classes="records-about")
         yield SourceView(id="skills-source")
         yield KeyRow(id="skills-keys")
 
@@ -75,16 +72,11 @@ class SkillsScreen(ModalScreen[None]):
         if found.problem:
             self.notify(safe_text(found.problem), severity="warning")
         words = self.query_one(Field).value.casefold().split()
-        self._listed = [one for one in found.skills if all(word in _search_text(one) for word in words)]
-        options = self.query_one(Options)
-        place = options.highlighted or 0
-        options.clear_options()
-        options.add_options([_line(one) for one in self._listed])
-        options.highlighted = min(place, len(self._listed) - 1) if self._listed else None
         functions = sum(one.kind == "function" for one in found.skills)
         title = f"Kept functions · {functions}   Skills · {len(found.skills) - functions}"
         self.query_one("#skills-title", Words).update(title)
-        self._show()
+        listed = [one for one in found.skills if all(word in _search_text(one) for word in words)]
+        self.list_records(listed, map(_line, listed))
 
     # -- finding
 
@@ -114,20 +106,15 @@ class SkillsScreen(ModalScreen[None]):
         line.display = False
         self.query_one(Options).focus()
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
-        self._show()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+    def choose_record(self) -> None:
         """Enter, or a second click: asks."""
-        event.stop()
         self.action_use()
 
     # -- doing
 
     def action_use(self) -> None:
         """Define it in the kernel of this session, after a yes: Enter alone runs nothing."""
-        one = self._one
+        one = self.record
         if one is None or one.kind != "function" or not self._is_usable(one):
             return
 
@@ -141,14 +128,14 @@ class SkillsScreen(ModalScreen[None]):
 
     def action_agree(self) -> None:
         """Have it tested and shown; the yes is given there."""
-        one = self._one
+        one = self.record
         if one is not None and one.kind == "function" and not one.agreed and not one.wrong:
             self._send(DraftFunction(name=one.name, text=one.text))
             self.dismiss(None)
 
     def action_edit(self) -> None:
         """Change it. A function is tested and shown before it is kept so; a skill is as the editor left it."""
-        if (one := self._one) is None or not one.own:
+        if (one := self.record) is None or not one.own:
             return
         try:
             if one.kind == "skill":
@@ -167,14 +154,14 @@ class SkillsScreen(ModalScreen[None]):
 
     def action_test(self) -> None:
         """In the timeline, where its output is seen."""
-        one = self._one
+        one = self.record
         if one is not None and one.kind == "function" and self._is_usable(one):
             self._send(TestFunction(name=one.name))
             self.dismiss(None)
 
     def action_remove(self) -> None:
         """At once: it can be undone."""
-        if (one := self._one) is not None and one.own:
+        if (one := self.record) is not None and one.own:
             self._removed.append(one)
             self._send(ChangeSkill(kind=one.kind, name=one.name, change="remove"))
 
@@ -195,13 +182,8 @@ class SkillsScreen(ModalScreen[None]):
         hint = key_hint(self, ("skills.agree", "looks at it"))
         return f" ({hint})" if hint else ""
 
-    @property
-    def _one(self) -> SkillRecord | None:
-        index = self.query_one(Options).highlighted
-        return self._listed[index] if index is not None and index < len(self._listed) else None
-
-    def _show(self) -> None:
-        one, view = self._one, self.query_one(SourceView)
+    def show_record(self) -> None:
+        one, view = self.record, self.query_one(SourceView)
         about = self.query_one("#skills-about", Words)
         if one is None:
             about.update(NONE if not self._found.skills else "None has all of these words.")

@@ -6,23 +6,21 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import OptionList
 
 from oi_tui.app.engine.core.tool_replies import ToolRecord, ToolsFound
 from oi_tui.app.engine.core.tool_verbs import SwitchTool
 from oi_tui.app.engine.text.words import one_line, quantity
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.records_screen import RecordsScreen
 from oi_tui.app.screens.viewer import TextContent, ViewerScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
 
 
-class ToolsScreen(ModalScreen[None]):
+class ToolsScreen(RecordsScreen[ToolRecord]):
     """A list, and below it all about the one that is highlighted."""
 
-    CSS_PATH = "tools_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("o", "switch", "Off or on, as long as the session is open", id="tools.switch", label="off / on"),
         Hint("enter,s", "schema", "What it takes, as a JSON schema", id="tools.schema", label="schema"),
@@ -31,58 +29,43 @@ class ToolsScreen(ModalScreen[None]):
 
     def __init__(self, found: ToolsFound, bridge: Bridge, palette: Palette, folder: Path) -> None:
         super().__init__()
-        self._tools = found.tools
+        self._found = found
         self._bridge, self._palette, self._folder = bridge, palette, folder
 
     def compose(self) -> ComposeResult:
         """The list, what is known of one, and the keys."""
-        yield Words("", id="tools-title")
+        yield Words("", id="tools-title", classes="records-title")
         yield Options(id="tools-list", compact=True)
-        yield Words("", id="tools-about")
+        yield Words("", id="tools-about", classes="records-about")
         yield KeyRow(id="tools-keys")
 
     def on_mount(self) -> None:
-        self.take(ToolsFound(tools=self._tools))
+        self.take(self._found)
         self.query_one(Options).focus()
         self.query_one(KeyRow).labels = key_labels(self)
 
     def take(self, found: ToolsFound) -> None:
         """How things are now; the highlight stays where it is."""
-        self._tools = found.tools
-        options = self.query_one(Options)
-        place = options.highlighted or 0
-        options.clear_options()
-        options.add_options([_line(one) for one in self._tools])
-        options.highlighted = min(place, len(self._tools) - 1) if self._tools else None
-        off = sum(one.off for one in self._tools)
-        self.query_one("#tools-title", Words).update(f"Tools · {len(self._tools)}{f' · {off} off' if off else ''}")
-        self._show()
+        off = sum(one.off for one in found.tools)
+        self.query_one("#tools-title", Words).update(f"Tools · {len(found.tools)}{f' · {off} off' if off else ''}")
+        self.list_records(found.tools, map(_line, found.tools))
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()
-        self._show()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
+    def choose_record(self) -> None:
+        """Show what it takes."""
         self.action_schema()
 
     def action_switch(self) -> None:
         """The model is not offered it, or is again; the answer shows which."""
-        if (one := self._one) is not None:
+        if (one := self.record) is not None:
             self._bridge.send(SwitchTool(name=one.name, on=one.off))
 
     def action_schema(self) -> None:
         """In a window of its own: it can be long."""
-        if (one := self._one) is not None:
+        if (one := self.record) is not None:
             self.app.push_screen(ViewerScreen(TextContent(one.name, one.schema, ".json"), self._palette, self._folder))
 
-    @property
-    def _one(self) -> ToolRecord | None:
-        index = self.query_one(Options).highlighted
-        return self._tools[index] if index is not None and index < len(self._tools) else None
-
-    def _show(self) -> None:
-        one = self._one
+    def show_record(self) -> None:
+        one = self.record
         about = self.query_one("#tools-about", Words)
         if one is None:
             about.update("The model has no tool but code. The guide says how to add some: oi-tui help tools.")
