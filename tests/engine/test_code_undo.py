@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
@@ -457,6 +458,83 @@ async def test_f18_what_git_ignored_until_a_run_is_not_taken_for_its_own(bench: 
     assert (await bench.run("r2", work)).undoable == 2
     assert bench.undo("block", "r2") == []
     assert bench.files == {".gitignore": b"data/\n", "data/mine": b"precious"}
+
+
+def replace_whole(path: Path, content: str) -> None:
+    """As `sed -i` and editors write: the file is another one afterwards."""
+    beside = path.with_name(".beside")
+    beside.write_text(content)
+    beside.replace(path)
+
+
+@pytest.mark.parametrize("write", [Path.write_text, replace_whole], ids=["in place", "as another file"])
+async def test_f18_what_git_ignored_until_a_run_that_changes_it_too_is_not_deleted(
+    bench: RunBench, write: Callable[[Path, str], object]
+) -> None:
+    bench.write(".gitignore", "data/\n*.log\n")()
+    bench.write("data/mine", "precious")()
+    bench.write("mine.log", "precious")()
+    bench.write("mine.tmp", "precious")()
+    await bench.run("r1", lambda: None)
+    pass_ticks(bench.folder / "mine.log")
+
+    def work() -> None:
+        (bench.folder / ".gitignore").write_text("")
+        write(bench.folder / "data" / "mine", "changed")
+        write(bench.folder / "mine.log", "changed")
+        bench.write("made", "1")()
+
+    found = await bench.run("r2", work)
+    assert (found.undoable, found.lost) == (2, 2)
+    assert bench.undo("block", "r2") == ["data/mine was not kept as it was", "mine.log was not kept as it was"]
+    assert bench.files == {
+        ".gitignore": b"data/\n*.log\n",
+        "data/mine": b"changed",
+        "mine.log": b"changed",
+        "mine.tmp": b"precious",
+    }
+
+
+async def test_f18_a_file_that_a_run_moved_out_of_what_git_ignores_is_not_deleted(bench: RunBench) -> None:
+    bench.write(".gitignore", "*.log\n")()
+    bench.write("mine.log", "precious")()
+    await bench.run("r1", lambda: None)
+    pass_ticks(bench.folder / "mine.log")
+    await bench.run("r2", lambda: (bench.folder / "mine.log").rename(bench.folder / "mine.txt"))
+    assert bench.undo("block", "r2") == ["mine.txt was not kept as it was"]
+    assert bench.files["mine.txt"] == b"precious"
+
+
+def test_f18_an_ignore_file_that_came_since_the_last_look_holds(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*.tmp\n")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "a.log").touch()
+    states = FolderStates(str(tmp_path))
+    assert sorted(states.look(10).files) == [".gitignore", "inner/a.log"]
+    (tmp_path / "inner" / ".gitignore").write_text("*.log\n")
+    assert sorted(states.look(10).files) == [".gitignore", "inner/.gitignore"]
+    (tmp_path / "inner" / ".gitignore").unlink()
+    assert sorted(states.look(10).files) == [".gitignore", "inner/a.log"]
+
+
+def test_f18_names_that_git_ignores_and_that_are_gone_are_not_remembered(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    states = FolderStates(str(tmp_path))
+
+    def look(run: int) -> int:
+        for number in range(500):
+            (tmp_path / f"{run:03}-{number:0100}.log").touch()
+        states.look(10)
+        for path in tmp_path.glob("*.log"):
+            path.unlink()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        first = look(0)
+        assert max(look(run) for run in range(1, 8)) - first < 300_000
+    finally:
+        tracemalloc.stop()
 
 
 async def test_f16_a_folder_that_a_run_moved_is_back_in_its_place_alone(bench: RunBench) -> None:

@@ -55,14 +55,25 @@ class FolderState(NamedTuple):
     """Why not all of them are there, "" if they are."""
 
 
+class Verdicts(NamedTuple):
+    """What is ignored in one folder."""
+
+    layers: tuple[IgnoreRules, ...]
+    """The rules that say so."""
+    ignored: dict[str, bool]
+    """By name, with a slash at the end for folders."""
+
+
 class FolderStates:
     """Looks at one folder, time and again; remembers what is ignored. For a thread, one look at a time."""
 
     def __init__(self, root: str, *, passed_over: Collection[str] = ()) -> None:
         """Folders of `passed_over` (absolute) are not looked into."""
         self._root, self._passed_over = root, frozenset(passed_over)
-        self._ignored: dict[str, bool] = {}
-        """By path, with a slash at the end for folders."""
+        self._verdicts: dict[str, Verdicts] = {}
+        """By folder, of the last look that saw all."""
+        self._earlier: dict[str, Verdicts] = {}
+        """Of the one before."""
         self._rules: dict[str, tuple[FileIdentity, IgnoreRules | None]] = {}
         """By folder, of its ignore file."""
         self._outer = tuple(outer_ignores(root))
@@ -74,6 +85,7 @@ class FolderStates:
         end = time.monotonic() + SECONDS
         waiting: list[tuple[str, tuple[IgnoreRules, ...], int]] = [("", self._outer, 0)]
         ruled: set[str] = set()
+        verdicts: dict[str, Verdicts] = {}
         while waiting:
             folder, layers, level = waiting.pop()
             entries = self._entries(folder)
@@ -87,6 +99,8 @@ class FolderStates:
                 ruled.add(folder)
                 layers = self._with_own(folder, layers)
             prefix = f"{folder}/" if folder else ""
+            here = verdicts[folder] = Verdicts(layers, {})
+            known = self._known(folder, layers)
             for entry in chain(found, entries):
                 if len(files) + len(folders) > most:
                     return FolderState(files, folders, f"more than {quantity(most, 'file')}")
@@ -98,18 +112,38 @@ class FolderStates:
                 rest = prefix + name
                 try:
                     if entry.is_dir(follow_symlinks=False):
-                        if not self._is_left_out(f"{rest}/", layers) and level < LEVELS:
+                        if not _is_left_out(rest, f"{name}/", here, known) and level < LEVELS:
                             folders.add(rest)
                             waiting.append((rest, layers, level + 1))
-                    elif entry.is_file(follow_symlinks=False) and not self._is_left_out(rest, layers):
+                    elif entry.is_file(follow_symlinks=False) and not _is_left_out(rest, name, here, known):
                         files[rest] = FileIdentity.of(entry.stat(follow_symlinks=False))
                 except OSError:
                     continue  # gone already, or not ours to look at
         if len(files) + len(folders) > most:
             return FolderState(files, folders, f"more than {quantity(most, 'file')}")
-        if gone := self._rules.keys() - ruled:
-            self._forget_rules(gone)
+        for gone in self._rules.keys() - ruled:
+            del self._rules[gone]
+        self._earlier, self._verdicts = self._verdicts, verdicts
         return FolderState(files, folders)
+
+    def was_ignored(self, rest: str) -> bool:
+        """Whether a file that the last look saw was there in the one before, and was left out."""
+        folder, _, name = rest.rpartition("/")
+        while not self._was_left_out(folder, name):
+            if not folder:
+                return False
+            folder, _, name = folder.rpartition("/")
+            name += "/"
+        return True
+
+    def _was_left_out(self, folder: str, name: str) -> bool:
+        before = self._earlier.get(folder)
+        return before is not None and before.ignored.get(name, False)
+
+    def _known(self, folder: str, layers: tuple[IgnoreRules, ...]) -> Mapping[str, bool]:
+        """What the same rules said of it last time."""
+        before = self._verdicts.get(folder)
+        return before.ignored if before is not None and before.layers == layers else {}
 
     def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
         path = f"{self._root}/{folder}" if folder else self._root
@@ -123,14 +157,6 @@ class FolderStates:
         except OSError:
             return  # gone already, or closed to us
 
-    def _is_left_out(self, rest: str, layers: tuple[IgnoreRules, ...]) -> bool:
-        if not layers:
-            return False
-        known = self._ignored.get(rest)
-        if known is None:
-            known = self._ignored[rest] = is_ignored(rest.removesuffix("/"), rest.endswith("/"), layers)
-        return known
-
     def _with_own(self, folder: str, layers: tuple[IgnoreRules, ...]) -> tuple[IgnoreRules, ...]:
         prefix = f"{folder}/" if folder else ""
         path = f"{self._root}/{prefix}{IGNORES}"
@@ -140,12 +166,17 @@ class FolderStates:
             return layers
         before = self._rules.get(folder)
         if before is None or before[0] != now:
-            if before is not None:
-                self._ignored.clear()
             self._rules[folder] = before = (now, load_ignores(path, prefix))
         return layers if before[1] is None else (*layers, before[1])
 
-    def _forget_rules(self, folders: Collection[str]) -> None:
-        for folder in folders:
-            del self._rules[folder]
-        self._ignored.clear()
+
+def _is_left_out(rest: str, name: str, here: Verdicts, known: Mapping[str, bool]) -> bool:
+    """Whether what has this path and name is ignored; noted `here`, as long as that is not too much."""
+    if not here.layers:
+        return False
+    ignored = known.get(name)
+    if ignored is None:
+        ignored = is_ignored(rest, name.endswith("/"), here.layers)
+    if len(here.ignored) < AT_ONCE:
+        here.ignored[name] = ignored
+    return ignored

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from oi_tui.app.engine.workspace.beneath import FILE, opened_beneath
+from oi_tui.app.engine.workspace.birth_time import birth_time
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints, KeptFile
 from oi_tui.app.engine.workspace.folder_states import FileIdentity, FolderState, FolderStates
 from oi_tui.app.engine.workspace.path_rules import HiddenFiles
@@ -124,8 +125,14 @@ class KeptFolder:
             renewed[rest] = kept = self._keep(rest, found[rest], view)
             if known is None:
                 was_looked_at = was_whole if rest in state.files else rest in was_named
-                if was_looked_at and (kept.identity.inode in moved or _may_be_made_since(kept.identity, since)):
-                    differences.append(FileDifference(rest, None, kept, self._new_above(rest, state)))
+                if not was_looked_at:
+                    continue
+                was_ignored = rest in state.files and self._states.was_ignored(rest)
+                is_moved = kept.identity.inode in moved and not was_ignored
+                if is_moved or _may_be_since(kept.identity.changed, since):
+                    is_new = is_moved or not (was_ignored or self._is_older(rest, since))
+                    old = None if is_new else KeptFile(kept.identity, "", "was not looked at before")
+                    differences.append(FileDifference(rest, old, kept, self._new_above(rest, state) if is_new else 0))
             elif _differs(known, kept):
                 differences.append(FileDifference(rest, known, kept))
         for rest in (*gone, *left_out):
@@ -179,6 +186,12 @@ class KeptFolder:
         """Whether no link is on the way to it."""
         above = rest.rpartition("/")[0]
         return not above or os.path.realpath(f"{self.root}/{above}") == f"{os.path.realpath(self.root)}/{above}"
+
+    def _is_older(self, rest: str, since: float) -> bool:
+        """Whether a file that is new here was made before: it was moved, or came into view, and undo must not delete
+        it."""
+        born = birth_time(os.path.join(self.root, rest))
+        return born is not None and not _may_be_since(born, since)
 
     def _new_above(self, rest: str, state: FolderState) -> int:
         """How many of the folders above are new since the last look."""
@@ -264,16 +277,16 @@ def _read(file: int, most: int) -> bytes:
 
 def _is_fresh(identity: FileIdentity) -> bool:
     """Whether it changed so shortly ago that another change might not show."""
-    return time.time_ns() - identity.changed < _coarseness(identity)
+    return time.time_ns() - identity.changed < _coarseness(identity.changed)
 
 
-def _may_be_made_since(identity: FileIdentity, since: float) -> bool:
-    """Whether it was made, moved or changed since then (Unix time): else undo would delete what was there before."""
-    return identity.changed + _coarseness(identity) >= since * 1_000_000_000
+def _may_be_since(moment: int, since: float) -> bool:
+    """Whether a file's time (in nanoseconds) is not before this Unix time, as far as the file's clock says."""
+    return moment + _coarseness(moment) >= since * 1_000_000_000
 
 
-def _coarseness(identity: FileIdentity) -> int:
-    return COARSE if identity.changed % 1_000_000_000 else WHOLE_SECONDS
+def _coarseness(moment: int) -> int:
+    return COARSE if moment % 1_000_000_000 else WHOLE_SECONDS
 
 
 def rests_within(root: str, paths: Sequence[str]) -> list[str]:
