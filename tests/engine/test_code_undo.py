@@ -422,6 +422,18 @@ async def test_f17_what_another_engine_pruned_is_kept_again_before_the_next_run(
     assert bench.files == {"x": b"x" * 1_000, "y": b"y" * 1_000}
 
 
+async def test_f17_what_went_because_more_came_than_may_be_kept_is_said(tmp_path: Path) -> None:
+    bench = RunBench(tmp_path)
+    bench.checkpoints = Checkpoints(bench.data, most=5_000)
+    bench.changes = keep_changes(bench.profile, bench.checkpoints, LIMITS, [bench.data])(bench.ties)
+    for number in range(6):
+        await bench.run(f"r{number}", bench.write("x", bytes([number]) * 1_900))
+    said = "can no longer be undone: no more is kept than undo.disk_mb says."
+    assert all(text.endswith(said) for text in bench.told)
+    assert sum(int(text.split()[0]) for text in bench.told) == 5
+    assert [one.block for one in bench.checkpoints.changes("session")] == ["r5"]
+
+
 async def test_f17_files_that_were_not_looked_at_before_a_run_are_not_taken_for_its_own(tmp_path: Path) -> None:
     bench = RunBench(tmp_path, limits=LIMITS._replace(files=10))
     [folder] = bench.changes._folders

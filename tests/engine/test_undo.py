@@ -157,6 +157,29 @@ async def test_f13_checkpoints_are_bounded_in_size_and_age(tmp_path: Path) -> No
     assert kept.changes("s") == []
 
 
+def test_f13_deleting_a_session_drops_nothing_of_others_whatever_they_may_keep(tmp_path: Path) -> None:
+    kept = Checkpoints(tmp_path, most=5_000, days=365, clock=lambda: 1e9)
+    for session in ("mine", "other"):
+        before = kept.keep_content(session.encode() * 500)
+        kept.add(KeptChange(0, session, "t", "b", "/w", "f", before, None, 0o644, "tool", 0.0))
+    Checkpoints(tmp_path, most=10, days=30, clock=lambda: 1e9 + 100 * 86_400).forget("mine")
+    assert kept.changes("mine") == []
+    [change] = kept.changes("other")
+    assert change.before is not None
+    assert kept.content(change.before) == b"other" * 500
+
+
+def test_f13_contents_that_another_engine_removes_meanwhile_do_not_stop_the_pruning(tmp_path: Path) -> None:
+    kept = Checkpoints(tmp_path, most=10)
+    digest = kept.keep_content(b"0" * 100)
+    gone = tmp_path / "contents" / "aa" / ("a" * 64)
+    gone.parent.mkdir()
+    gone.symlink_to("nowhere")  # listed, and not there when it is asked for
+    os.utime(tmp_path / "contents" / digest[:2] / digest, (0, 0))
+    kept.prune()
+    assert kept.content(digest) is None
+
+
 async def test_f13_a_damaged_checkpoint_brings_nothing_back(bench: UndoBench, tmp_path: Path) -> None:
     (bench.folder / "x").write_text("0\n")
     await bench.change("a", "x", "1\n")

@@ -52,6 +52,7 @@ CREATE TABLE IF NOT EXISTS folders (
     engine TEXT NOT NULL, PRIMARY KEY (root, session)
 ) WITHOUT ROWID;
 """
+_FORGET_FOLDERS = "DELETE FROM files WHERE root NOT IN (SELECT root FROM folders)"
 _LATER_COLUMNS = ("modified INTEGER NOT NULL DEFAULT 0", "above INTEGER NOT NULL DEFAULT 0")
 _COLUMNS = "id, session, turn, block, root, rest, before, after, mode, maker, at, undone, modified, above"
 _INSERT = f"INSERT INTO changes ({_COLUMNS.removeprefix('id, ')}) VALUES ({', '.join('?' * _COLUMNS.count(','))})"
@@ -135,7 +136,9 @@ class Checkpoints:
         """Keep this content; its digest. Without `sync` a fall of the machine may take it."""
         digest = content_digest(data)
         path = self._path(digest)
-        if not path.exists():
+        try:
+            os.utime(path)  # so that no other engine removes it before what names it is noted
+        except OSError:
             for folder in (self._folder, path.parents[1], path.parent):
                 private_dir(folder)
             try:
@@ -210,7 +213,9 @@ class Checkpoints:
             with self._open() as database:
                 database.execute("DELETE FROM changes WHERE session = ?", (session,))
                 database.execute("DELETE FROM folders WHERE session = ?", (session,))
-            self.prune()
+                database.execute(_FORGET_FOLDERS)
+                kept = {name for _, _, names in _uses(database) for name in names}
+            self._remove_contents(kept)
         except OiTuiError as error:
             _log.warning("checkpoints of a deleted session stay: %s", error)
 
@@ -273,9 +278,9 @@ class Checkpoints:
             oldest = self._clock() - self._days * 86_400
             database.execute("DELETE FROM changes WHERE at < ?", (oldest,))
             database.execute("DELETE FROM folders WHERE at < ?", (oldest,))
-            database.execute("DELETE FROM files WHERE root NOT IN (SELECT root FROM folders)")
+            database.execute(_FORGET_FOLDERS)
             kept, room = set[str](), self._most
-            sizes = {path.name: path.stat().st_size for path in self._contents()}
+            sizes = {name: state.st_size for name, state in self._contents()}
             for at, root, names in _uses(database):
                 new = {name for name in names if name in sizes} - kept
                 if (needed := sum(sizes[name] for name in new)) <= room:
@@ -287,9 +292,12 @@ class Checkpoints:
                     database.execute("DELETE FROM files WHERE root = ?", (root,))
                 else:
                     self._dropped += database.execute("DELETE FROM changes WHERE at <= ?", (at,)).rowcount
-        for path in self._contents():
-            if path.name not in kept and path.stat().st_mtime < self._clock() - 60:  # else its change may come yet
-                path.unlink(missing_ok=True)
+        self._remove_contents(kept)
+
+    def _remove_contents(self, kept: Collection[str]) -> None:
+        for name, state in self._contents():
+            if name not in kept and state.st_mtime < self._clock() - 60:  # else its change may come yet
+                self._path(name).unlink(missing_ok=True)
 
     @property
     def _file(self) -> Path:
@@ -298,10 +306,11 @@ class Checkpoints:
     def _path(self, digest: str) -> Path:
         return self._folder / "contents" / digest[:2] / digest
 
-    def _contents(self) -> Iterator[Path]:
+    def _contents(self) -> Iterator[tuple[str, os.stat_result]]:
         for path in self._folder.glob("contents/??/*"):
             if len(path.name) == 64:
-                yield path
+                with suppress(FileNotFoundError):  # another engine removed it
+                    yield path.name, path.stat()
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
