@@ -23,6 +23,7 @@ from oi_tui.app.engine.core.protocol import Batch, Configure
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.tool_replies import ChangesFound
 from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges, UndoScope
+from oi_tui.app.engine.core.values import Confinement, Reach
 from oi_tui.app.engine.core.verbs import Decide, Fork, Open, Submit
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.log.log import Log
@@ -35,6 +36,7 @@ from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels, Happenings
 from oi_tui.app.engine.tools.ties import ToolTies
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolOutput
 from oi_tui.app.engine.workspace import folder_states, run_changes
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
 from oi_tui.app.engine.workspace.file_tools import file_tools
@@ -47,6 +49,7 @@ from oi_tui.app.frontend.client import LocalClient
 from support.file_tools import Answers
 from support.front import Front
 from support.kinds import narrow
+from support.tool_calls import answer, call
 
 LIMITS = KeepLimits(files=1_000, file_bytes=1_000_000, folder_bytes=10_000_000)
 
@@ -711,6 +714,78 @@ async def test_f17_f19_a_question_names_what_cannot_be_undone_and_a_fork_undoes_
         await client.send(UndoChanges(scope="session", shown=found.state))
         assert (await front.until_event(NoticeAdded)).title == "Undone: 1 file of 2 (x)."
         assert (folder / "x").read_text() == "0\n"
+    finally:
+        await client.close()
+
+
+@pytest.mark.parametrize(
+    ("writes", "confinement", "undoable"),
+    [
+        (True, Confinement(), 2),
+        (True, Confinement(sandboxed=True, reach=Reach(writes=("/",))), 2),
+        (True, Confinement(sandboxed=True, reach=Reach(reads=("/",))), 0),
+        (False, Confinement(), 0),
+    ],
+    ids=["without a sandbox", "in one that lets it write", "in one that does not", "that says it only reads"],
+)
+async def test_f16_what_somebody_elses_tool_did_to_files_is_undone(
+    tmp_path: Path, writes: bool, confinement: Confinement, undoable: int
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "big").write_bytes(bytes(2_000))
+    (folder / "x").write_text("0\n")
+
+    async def stamp(arguments: Arguments, output: ToolOutput) -> str:
+        for name in ("big", "x", "y"):
+            (folder / name).write_text("1\n")
+        return "stamped"
+
+    brought = Tool(
+        name="stamp",
+        description="Stamps files.",
+        schema={"type": "object", "properties": {"path": {"type": "string"}}},
+        run=stamp,
+        origin="plugin lab",
+        capabilities=Capabilities(writes=writes),
+        confinement=confinement,
+    )
+    kept = Checkpoints(tmp_path / "data")
+    sandbox = Profile(mode="workspace-write", workspace=folder, home=tmp_path)
+    setup = Configure(settings=Settings(model=ModelSection(name="fake/model", titles=False)), cwd=str(folder))
+
+    def made(send: Send) -> Engine:
+        return Engine(
+            Services(
+                setup=setup,
+                models=FakeModels(FakeModel(answer(*call('{"path": "big"}', "stamp")), "Done.")),
+                make_kernels=lambda ties: FakeKernels(),
+                send=send,
+                log=Log(store=Store(tmp_path / "sessions.db", on_remove=kept.forget)),
+                policy=Policy(base=Base(cwd=str(folder), home=str(tmp_path))),
+                make_tools=(lambda ties: [brought],),
+                checkpoints=kept,
+                keep_changes=keep_changes(sandbox, kept, LIMITS._replace(file_bytes=1_000), [tmp_path / "data"]),
+            )
+        )
+
+    client = LocalClient(made)
+    try:
+        front = Front(client)
+        await client.send(Open())
+        await client.send(Submit(text="stamp"))
+        asked = await front.until_event(DecisionRequested)
+        assert ("big (2.0 kB) cannot be undone" in asked.labels) is bool(undoable)
+        await client.send(Decide(request_id=asked.request_id, verdict="run"))
+        await front.until_event(TurnEnded)
+        told = [event.written for event in front.events if isinstance(event, FilesWritten)]
+        assert [one.undoable for one in told if one.undoable] == [undoable] * bool(undoable)
+        if undoable:
+            await client.send(ReadChanges(scope="block", block_id=asked.block_id, purpose="undo"))
+            found = narrow(await front.until(lambda reply: isinstance(reply, ChangesFound)), ChangesFound)
+            await client.send(UndoChanges(scope="block", block_id=asked.block_id, shown=found.state))
+            assert (await front.until_event(NoticeAdded)).title == "Undone: 2 files of 3 (x, y)."
+            assert ((folder / "x").read_text(), (folder / "y").exists()) == ("0\n", False)
     finally:
         await client.close()
 

@@ -114,7 +114,7 @@ class ActionRuns:
         installs = ruling.offer if ruling is not None and ruling.installs else ()
         own = self._runners.kernels.pip_installer(installs) if installs else None
         runner = apart or own or self._runners.get(block)
-        keeps = isinstance(block, CodeBlock) and not runner.elsewhere
+        keeps = not runner.elsewhere and self._runners.may_change_files(block)
         execution = Execution(
             *(block, runner, emit, self._seal),
             can_ask=self._can_ask,

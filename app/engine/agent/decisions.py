@@ -223,10 +223,11 @@ class Decisions:
         of_the_mode = ruling.verdict == "allow" or (self.mode == "ask" and ruling.ground == "mode")
         why = objection or (wish if of_the_mode else f"asked because of {ruling.by}")
         labels = ruling.labels
-        if isinstance(block, CodeBlock):
-            named = self.folders.written_paths(block, ruling.reading, self.policy.base)
-            elsewhere = self._runners.runs_elsewhere(block)
-            labels = (*labels, *(ELSEWHERE[: len(named)] if elsewhere else await self.keeper.remarks(named)))
+        named = self.folders.written_paths(block, ruling.reading, self.policy.base)
+        if self._runners.may_change_files(block):
+            labels = (*labels, *await self.keeper.remarks(named))
+        elif self._runners.runs_elsewhere(block):
+            labels = (*labels, *ELSEWHERE[: len(named)])
         asked = block
         while True:
             scopes, offer = self._grants.scopes(self._case(asked, ruling)), self._offer(asked, ruling)

@@ -84,6 +84,16 @@ class Runners:
         tool = self.tool(block)
         return tool is not None and tool.capabilities.side_by_side
 
+    def may_change_files(self, block: ActionBlock) -> bool:
+        """Whether running this may change files of this machine; our own tools keep what they change by themselves."""
+        if isinstance(block, CodeBlock):
+            return not self.runs_elsewhere(block)
+        tool = self.tool(block)
+        if tool is None or not tool.origin or not tool.capabilities.writes:
+            return False
+        reach = tool.confinement.reach
+        return reach is None or bool(reach.writes)
+
     def tool(self, block: ActionBlock) -> Tool | None:
         """The tool of a call, None for code and where there is none (any more)."""
         return self.tools.find(block.tool) if isinstance(block, CallBlock) else None

@@ -20,7 +20,8 @@ FindWritten = Callable[[float], WrittenFiles | None]
 
 
 class RunKeeper(Protocol):
-    """Keeps files as they are before runs, so that what these do can be undone. Its methods never raise."""
+    """Keeps files as they are before runs of code and of others' tools, so that what these do can be undone. Its methods
+    never raise."""
 
     async def begin(self, block_id: str, named: Sequence[str]) -> None:
         """A run begins, whose source names these absolute paths to write or delete them."""
@@ -31,7 +32,7 @@ class RunKeeper(Protocol):
         ...
 
     async def remarks(self, named: Sequence[str]) -> tuple[str, ...]:
-        """What would not be undone if code wrote these paths, in plain words for the question."""
+        """What would not be undone if code or a tool wrote these paths, in plain words for the question."""
         ...
 
 

@@ -67,7 +67,7 @@ class ToolDesk:
         self._changes = None if services.keep_changes is None else services.keep_changes(ties)
         self._undo = UndoDesk(services, session, session_id, tell, self._catch_up)
         self.keeper: RunKeeper = NO_KEEPER if self._changes is None else self._changes
-        """Keeps files before code runs."""
+        """Keeps files before code and others' tools run."""
         self._ties, self._make_tools = ties, services.make_tools
         made = list(self._make_all())
         own, of_files = ([tool for tool in made if bool(tool.origin) is is_brought] for is_brought in (False, True))

@@ -280,7 +280,7 @@ class Checkpoints:
             database.execute("DELETE FROM folders WHERE at < ?", (oldest,))
             database.execute(_FORGET_FOLDERS)
             kept, room = set[str](), self._most
-            sizes = {name: state.st_size for name, state in self._contents()}
+            sizes = {name: state.st_size for name, state in _contents(self._folder)}
             for at, root, names in _uses(database):
                 new = {name for name in names if name in sizes} - kept
                 if (needed := sum(sizes[name] for name in new)) <= room:
@@ -295,7 +295,7 @@ class Checkpoints:
         self._remove_contents(kept)
 
     def _remove_contents(self, kept: Collection[str]) -> None:
-        for name, state in self._contents():
+        for name, state in _contents(self._folder):
             if name not in kept and state.st_mtime < self._clock() - 60:  # else its change may come yet
                 self._path(name).unlink(missing_ok=True)
 
@@ -305,12 +305,6 @@ class Checkpoints:
 
     def _path(self, digest: str) -> Path:
         return self._folder / "contents" / digest[:2] / digest
-
-    def _contents(self) -> Iterator[tuple[str, os.stat_result]]:
-        for path in self._folder.glob("contents/??/*"):
-            if len(path.name) == 64:
-                with suppress(FileNotFoundError):  # another engine removed it
-                    yield path.name, path.stat()
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -354,6 +348,13 @@ class Checkpoints:
             database.close()
             raise
         return database
+
+
+def _contents(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    for path in folder.glob("contents/??/*"):
+        if len(path.name) == 64:
+            with suppress(FileNotFoundError):  # another engine removed it
+                yield path.name, path.stat()
 
 
 def _prepare(database: sqlite3.Connection, file: Path) -> None:

@@ -100,7 +100,7 @@ class FolderStates:
                 layers = self._with_own(folder, layers)
             prefix = f"{folder}/" if folder else ""
             here = verdicts[folder] = Verdicts(layers, {})
-            known = self._known(folder, layers)
+            known = self._last_verdicts(folder, layers)
             for entry in chain(found, entries):
                 if len(files) + len(folders) > most:
                     return FolderState(files, folders, f"more than {quantity(most, 'file')}")
@@ -140,7 +140,7 @@ class FolderStates:
         before = self._earlier.get(folder)
         return before is not None and before.ignored.get(name, False)
 
-    def _known(self, folder: str, layers: tuple[IgnoreRules, ...]) -> Mapping[str, bool]:
+    def _last_verdicts(self, folder: str, layers: tuple[IgnoreRules, ...]) -> Mapping[str, bool]:
         """What the same rules said of it last time."""
         before = self._verdicts.get(folder)
         return before.ignored if before is not None and before.layers == layers else {}
