@@ -20,8 +20,8 @@ FindWritten = Callable[[float], WrittenFiles | None]
 
 
 class RunKeeper(Protocol):
-    """Keeps files as they are before runs of code and of others' tools, so that what these do can be undone. Its methods
-    never raise."""
+    """Keeps files as they are before code and others' tools run, so that what these do can be undone. Its methods never
+    raise."""
 
     async def begin(self, block_id: str, named: Sequence[str]) -> None:
         """A run begins, whose source names these absolute paths to write or delete them."""
