@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from figures import Budget, judge, table
 from outside import Family
 from programs import OI_TUI, READY, scripted_server
+from yardstick import Yardstick
 
 from support.terminal import Terminal, clean_env
 
@@ -20,9 +21,9 @@ ROUNDS = 3
 CLIENTS = {"ours": "openai/scripted", "LiteLLM": "custom_openai/scripted"}
 """Two names of the same server: the second is one that LiteLLM alone knows."""
 BUDGETS = {SHORT: 1.3, LONG: 11.0}
-"""CPU seconds of all processes."""
+"""CPU seconds of all processes, on the reference machine."""
 EVENT = 200e-6
-"""CPU seconds of the engine for one event."""
+"""CPU seconds of the engine for one event, there."""
 SETTLE = 2.0
 SENTENCE = "The mean of the scores rises from one month to the next, as the table above shows. "
 
@@ -76,7 +77,9 @@ def cpu_of(family: Family) -> list[float]:
 def main() -> None:
     """Measure by turns, and print the section."""
     runs: dict[tuple[str, int], list[Cost]] = defaultdict(list)
+    bare = Yardstick()
     for tokens in (*[SHORT] * ROUNDS, LONG):
+        bare.measure()
         for client, name in CLIENTS.items():
             runs[client, tokens].append(watch(name, tokens))
     rows: list[tuple[str, ...]] = []
@@ -101,11 +104,12 @@ def main() -> None:
         if client == "ours":
             limit, each = BUDGETS[tokens], engine / events
             what = f"an answer of {tokens:,} tokens at {PACE} events a second"
-            whole = Budget(what, f"{limit:.1f} s of CPU", f"{screen + engine:.2f} s", screen + engine <= limit)
-            event = Budget(f"{what}: an event in the engine", "200 µs", f"{each * 1e6:.0f} µs", each <= EVENT)
+            whole = bare.hold(what, screen + engine, limit, "cpu")
+            event = bare.hold(f"{what}: an event in the engine", each, EVENT, "cpu", f"{each * 1e6:.0f} µs")
             budgets += [whole, event]
     print("## Clients of models\n")
     print(f"An answer at {PACE} events a second, after a first one; medians of {ROUNDS} (one of {LONG:,}), by turns.\n")
+    print(bare.sentence())
     head = (
         "client",
         "tokens",

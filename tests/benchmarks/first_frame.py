@@ -8,22 +8,12 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from figures import ROUNDS, Budget, judge, middle, ratio, table
-from outside import processor_time
-from programs import BARE, READY, oi_tui, scripted_server, shown
+from programs import BARE, oi_tui, scripted_server
+from yardstick import Frame, first_frame
 
 BUDGET = 1.15
 IMPORT_TIME = re.compile(r"import time:\s+(?P<own>\d+) \|\s+\d+ \| (?P<indent>\s*)(?P<name>\S+)")
-PAINTED = b"sk"
-"""Of the text area's first words, in what is written: the cursor stands on the letter before."""
 SETS = {"bare": "textual.app, textual.widgets._text_area", "oi-tui": "oi_tui.app.tui"}
-
-
-def first_frame(argv: tuple[str, ...]) -> tuple[float, float]:
-    """Seconds from the start to the first frame: on the clock, and of CPU."""
-    with shown(argv) as terminal:
-        terminal.wait_raw(PAINTED)
-        spent = processor_time(terminal.process.pid)  # at once: the program goes on
-        return terminal.wait_for(READY) - terminal.started, spent
 
 
 def imports(modules: str) -> tuple[int, Counter[str]]:
@@ -42,7 +32,7 @@ def compared() -> tuple[str, list[Budget]]:
     """The table of first frames, and the verdicts."""
     with scripted_server("Hello.") as url:
         programs = {"bare Textual app": BARE, "oi-tui": oi_tui(url, Path(gettempdir()))}
-        seen: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
+        seen: dict[str, list[Frame]] = {name: [] for name in programs}
         for number in range(ROUNDS + 1):
             for name, argv in programs.items():
                 measured = first_frame(argv)

@@ -15,11 +15,13 @@ from clients import PACE, TOKEN, body
 from figures import ROUNDS, Budget, judge, table
 from key_echo import stored
 from programs import OI_TUI, READY, oi_tui, scripted_server
+from yardstick import Yardstick
 
 from support.terminal import Terminal, clean_env
 
 ENTER, FRAME, UPDATE = 0.020, 0.0027, 0.0005
-"""Seconds: from Enter to the result; CPU of the screen for a frame; CPU beyond the kernel for an update of a bar."""
+"""Seconds of the reference machine: from Enter to the result; CPU of the screen for a frame; CPU beyond the kernel for
+an update of a bar."""
 LINELESS, SCREEN, RESUME = 300, 90, 1.5
 """MB of the engine in a flood without line ends, MB of the screen and seconds to the last block with many blocks."""
 BEFORE = {"enter": "49.9 ms", "frame": "5.4 ms", "bar": "1.5 ms with the kernel", "lineless": "407 MB"}
@@ -157,12 +159,18 @@ def resume(rounds: int) -> tuple[list[float], list[float], list[float], float]:
 
 def main() -> None:
     """Measure, and print the section."""
+    bare = Yardstick()
+    bare.measure()
     waits = press_enter(2 * ROUNDS)
     wait, least = statistics.median(waits), min(waits)
+    bare.measure()
     cpu, frames, written = stream()
+    bare.measure()
     screen, engine = progress()
+    bare.measure()
     lineless = flood()
     seconds, whole, held, spent = resume(3)
+    bare.measure()
     frame, update = cpu / frames, screen + engine
     typed = f"{wait * 1000:.1f} ms ({least * 1000:.1f})"
     rows = (
@@ -194,19 +202,15 @@ def main() -> None:
         "Seen from outside, in a terminal of 120x40. The first column is of a quiet machine, before it was worked on."
     )
     print(f"The streamed answer wrote {written / TOKENS / TOKEN:.1f} bytes for each of its characters.\n")
+    print(bare.sentence())
     print(table(("", "before", "limit", "now"), rows))
     judge(
-        Budget("Enter to the result", f"<= {ENTER * 1000:.0f} ms", typed, wait <= ENTER),
-        Budget("CPU of a streamed frame", f"<= {FRAME * 1e3:.1f} ms", f"{frame * 1e3:.2f} ms", frame <= FRAME),
-        Budget("an update of a progress bar", f"<= {UPDATE * 1e3:.1f} ms", f"{update * 1e3:.2f} ms", update <= UPDATE),
+        bare.hold("Enter to the result", wait, ENTER, "wall", typed),
+        bare.hold("CPU of a streamed frame", frame, FRAME, "cpu"),
+        bare.hold("an update of a progress bar", update, UPDATE, "cpu"),
         Budget("200 MB without line ends, engine", f"<= {LINELESS} MB", f"{lineless:.0f} MB", lineless <= LINELESS),
         Budget(f"{BLOCKS:,} blocks, screen", f"<= {SCREEN} MB", f"{min(held):.0f} MB", min(held) <= SCREEN),
-        Budget(
-            f"{BLOCKS:,} blocks resumed",
-            f"<= {RESUME} s",
-            f"{statistics.median(seconds):.2f} s",
-            statistics.median(seconds) <= RESUME,
-        ),
+        bare.hold(f"{BLOCKS:,} blocks resumed", statistics.median(seconds), RESUME, "wall"),
     )
 
 
