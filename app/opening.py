@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from oi_tui.app.engine.core.protocol import Detached
     from oi_tui.app.frontend.client import Connect
+    from oi_tui.app.frontend.waiting_engine import Serve
     from oi_tui.app.frontend.workplace import Workplace
     from oi_tui.app.resuming import Elsewhere, Opening
     from oi_tui.app.tui import OiTui
@@ -70,10 +71,6 @@ def open_app(
     place = flags.workplace()
     if place.settings.screen.linear:
         open_linear(flags, prompt=prompt, go_on=go_on, resume=resume, elsewhere=elsewhere)
-    # The app's world: Textual and the widgets, nothing of the engine's libraries.
-    from oi_tui.app.frontend.client import EngineClient, ProcessClient
-    from oi_tui.app.tui import OiTui
-
     # An engine would end at once, on a screen where f5 starts it in vain.
     require_kernel(flags.kernel or "", flags.python or "", place.folder)
     screen = _screen(place.settings, theme)
@@ -85,6 +82,13 @@ def open_app(
         session_id = opening.session_id
         if opening.live is not None or opening.past is not None:
             run_screen(screen_of(opening, screen), mouse=mouse, transcript=transcript)
+    from oi_tui.app.frontend.client import EngineClient, ProcessClient
+    from oi_tui.app.frontend.waiting_engine import WaitingEngine
+
+    waiting = WaitingEngine.fork(_load_engine)
+    # The app's world: Textual and the widgets, nothing of the engine's libraries.
+    from oi_tui.app.tui import OiTui
+
     outlives = survives_hangup(screen.detach, os.environ)
 
     async def connect() -> EngineClient:
@@ -92,8 +96,8 @@ def open_app(
         from oi_tui.app.privacy import close_to_others
 
         close_to_others()  # code that runs without a sandbox could read our keys from our environment
-        setup = place.setup
-        return await ProcessClient.start(msgspec.structs.replace(setup, outlives=outlives), log=log_file())
+        setup = msgspec.structs.replace(place.setup, outlives=outlives)
+        return await ProcessClient.start(setup, log=log_file(), waiting=waiting)
 
     tui = OiTui(
         connect,
@@ -105,6 +109,12 @@ def open_app(
         flags=flags,
     )
     run_screen(tui, mouse=mouse, transcript=transcript)
+
+
+def _load_engine() -> "Serve":
+    from oi_tui.app.serving import serve_front_end
+
+    return serve_front_end
 
 
 def is_dumb() -> bool:

@@ -21,6 +21,7 @@ from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import PROTOCOL_VERSION, Configure, Detached, Failed, Hello, Reply, fatal_reply
 from oi_tui.app.engine.core.protocol_lines import ProtocolError, decode_reply, encode_message
 from oi_tui.app.engine.core.verbs import AnyVerb, Close, Detach
+from oi_tui.app.frontend.waiting_engine import ForkedProcess, WaitingEngine
 
 LINE_LIMIT = 256 * 1024 * 1024
 """Bytes of the longest line: the replay of a long session with pictures is one."""
@@ -128,20 +129,32 @@ class ProcessClient(StreamClient):
     """The engine as a child process, which may outlive us. Make it with `start`."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], reader: asyncio.StreamReader, writer: asyncio.StreamWriter, log: Path
+        self,
+        process: subprocess.Popen[bytes] | ForkedProcess,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        log: Path,
     ) -> None:
         super().__init__(reader, writer)
         self._process = process
         self._log = log
 
     @classmethod
-    async def start(cls, setup: Configure, *, log: Path, command: tuple[str, ...] = ()) -> "ProcessClient":
-        """Start an engine; its own words on stdout and stderr go to the file `log`, never to the terminal.
+    async def start(
+        cls, setup: Configure, *, log: Path, command: tuple[str, ...] = (), waiting: WaitingEngine | None = None
+    ) -> "ProcessClient":
+        """Start an engine, or take the one that is `waiting`; its own words on stdout and stderr go to the file `log`,
+        never to the terminal.
 
         OiTuiError if it cannot be started.
         """
         try:
-            ours, process = cls._spawn(log, command or ENGINE)
+            descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                taken = waiting.take(descriptor) if waiting is not None else None
+                ours, process = taken or cls._spawn(descriptor, command or ENGINE)
+            finally:
+                os.close(descriptor)
         except OSError as error:  # no process left, or a log that cannot be written
             raise OiTuiError("The engine could not be started.", hint=f"{error}.") from error
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
@@ -149,25 +162,21 @@ class ProcessClient(StreamClient):
         return cls(process, reader, writer, log)
 
     @staticmethod
-    def _spawn(log: Path, command: tuple[str, ...]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    def _spawn(log: int, command: tuple[str, ...]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         """Our end of the connection, and the process that has the other."""
         ours, theirs = socket.socketpair()
         with contextlib.ExitStack() as on_failure, theirs:
             on_failure.enter_context(ours)
-            descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                # Not a process of asyncio's, which ends with the program that started it.
-                process = subprocess.Popen(
-                    [*command, "--fd", str(theirs.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    stdout=descriptor,
-                    stderr=descriptor,
-                    pass_fds=[theirs.fileno()],
-                    # Ctrl+C and Ctrl+Z in the terminal are keys of the front end, not signals for the engine.
-                    start_new_session=True,
-                )
-            finally:
-                os.close(descriptor)
+            # Not a process of asyncio's, which ends with the program that started it.
+            process = subprocess.Popen(
+                [*command, "--fd", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[theirs.fileno()],
+                # Ctrl+C and Ctrl+Z in the terminal are keys of the front end, not signals for the engine.
+                start_new_session=True,
+            )
             on_failure.pop_all()
         return ours, process
 

@@ -69,7 +69,8 @@ MODULES = """
     app.engine.transcript.text_changes
     app.engine.transcript.transcript app.engine.trust app.engine.trust.folder_decisions
     app.engine.trust.folder_digests app.engine.trust.folder_settings app.engine.trust.instruction_files app.flags
-    app.frontend app.frontend.bridge app.frontend.client app.frontend.session_status app.frontend.workplace app.look
+    app.frontend app.frontend.bridge app.frontend.client app.frontend.session_status app.frontend.waiting_engine
+    app.frontend.workplace app.look
     app.opening app.screens app.screens.bottom app.screens.brief_runs app.screens.chat app.screens.leaving
     app.screens.prompt_desk app.screens.stop_keys app.screens.typing_pause app.start app.terminal
     app.terminal.calling app.terminal.compositing app.terminal.echo app.terminal.end_signals

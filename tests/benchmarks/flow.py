@@ -17,6 +17,7 @@ from key_echo import stored
 from programs import OI_TUI, READY, oi_tui, scripted_server
 from yardstick import Yardstick
 
+from oi_tui.app.frontend.waiting_engine import NAME
 from support.terminal import Terminal, clean_env
 
 ENTER, FRAME, UPDATE = 0.020, 0.0027, 0.0005
@@ -52,7 +53,7 @@ class Watched:
 
     def __init__(self, terminal: Terminal) -> None:
         self.screen = psutil.Process(terminal.process.pid)
-        self.engine = next(child for child in self.screen.children() if "engine" in child.cmdline())
+        self.engine = next(child for child in self.screen.children() if child.name() == NAME)
 
     @property
     def cpu(self) -> tuple[float, float]:

@@ -1,0 +1,120 @@
+"""An engine that is forked from the screen's process before Textual is imported, and waits for its front end.
+
+What is loaded by then is what both need, a third of what an engine needs: neither is the interpreter started again nor
+this imported again. It does nothing until the first frame is there and the front end wants an engine; a session that
+never wants one ends it by going away. Where it cannot be forked, or has gone, `ProcessClient` starts one as ever.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import NoReturn
+
+import oi_tui.app.engine.transcript.transcript  # noqa: F401 - the screen and the engine fold events
+
+NAME = "oi-tui engine"
+"""Of the process, where its command line is the screen's; Linux takes 15 bytes."""
+
+Serve = Callable[[int], None]
+"""Serves the front end at the other end of this socket, and ends the process."""
+
+
+class ForkedProcess:
+    """A child that runs no program of its own, with the methods that are needed of `subprocess.Popen`."""
+
+    def __init__(self, pid: int) -> None:
+        """OSError where the system has no descriptors of processes."""
+        self.pid = pid
+        self._descriptor = os.pidfd_open(pid)
+        self._reaping = threading.Lock()
+        self._status: int | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, or the signal that ended it as a negative number; TimeoutExpired after so many seconds."""
+        if self._status is None:
+            poll = select.poll()
+            poll.register(self._descriptor, select.POLLIN)
+            if not poll.poll(None if timeout is None else timeout * 1000):
+                raise subprocess.TimeoutExpired(NAME, timeout or 0.0)
+            with self._reaping:
+                if self._status is None:
+                    self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._status
+
+    def kill(self) -> None:
+        """End it at once, if it runs."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+
+
+class WaitingEngine:
+    """The front end's side of one that waits."""
+
+    def __init__(self, connection: socket.socket, process: ForkedProcess) -> None:
+        self._connection: socket.socket | None = connection
+        self._process = process
+
+    @classmethod
+    def fork(cls, load: Callable[[], Serve]) -> "WaitingEngine | None":
+        """One that will `load` what serves; None where none can be forked."""
+        if sys.platform != "linux" or threading.active_count() > 1:  # elsewhere a fork without a program is no good
+            return None
+        ours, theirs = socket.socketpair()
+        with contextlib.ExitStack() as on_failure, theirs:
+            on_failure.enter_context(ours)
+            try:
+                pid = os.fork()
+                if pid == 0:
+                    ours.close()
+                    _wait_and_serve(theirs, load)
+                process = ForkedProcess(pid)
+            except OSError:  # no process left, or an old system; one that was forked ends with the connection
+                return None
+            on_failure.pop_all()
+            return cls(ours, process)
+
+    def take(self, log: int) -> tuple[socket.socket, ForkedProcess] | None:
+        """Have it serve, with stdout and stderr going to this descriptor: the connection to it, and its process.
+
+        None if it has gone, or serves already.
+        """
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return None
+        try:
+            socket.send_fds(connection, [b"\n"], [log])
+        except OSError:
+            connection.close()
+            return None
+        return connection, self._process
+
+
+def _wait_and_serve(connection: socket.socket, load: Callable[[], Serve]) -> NoReturn:
+    """In the child. Never returns into what the screen was about to do."""
+    try:
+        os.setsid()  # Ctrl+C and Ctrl+Z in the terminal are keys of the front end, not signals for the engine
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in range(3):
+            os.dup2(nothing, descriptor)
+        os.close(nothing)
+        with contextlib.suppress(OSError), open("/proc/self/comm", "w", encoding="ascii") as name:
+            name.write(NAME)
+        _, logs, _, _ = socket.recv_fds(connection, 1, 1)
+        if not logs:  # the front end went away
+            os._exit(0)
+        for descriptor in (1, 2):
+            os.dup2(logs[0], descriptor)
+        os.close(logs[0])
+        load()(connection.detach())
+    except BaseException:  # whatever it is, the screen's code must not go on in here
+        traceback.print_exc()
+    os._exit(1)
