@@ -33,7 +33,7 @@ LIBRARIES = {
     ),
     "altair": ("import altair\naltair.Chart(altair.Data(values=[{'a': 1}])).mark_bar().encode(x='a:Q')", "alt.Chart("),
     "tqdm": ("from tqdm.notebook import tqdm\nfor _ in tqdm(range(3)):\n    pass\nprint('done')", "done"),
-    "ipywidgets": ("import ipywidgets\nipywidgets.IntSlider(value=7, description='size')", "IntSlider(value=7"),
+    "ipywidgets": ("import ipywidgets\nipywidgets.IntSlider(value=7, description='size')", "size: 7"),
 }
 
 
