@@ -11,8 +11,7 @@ from textual.content import Content
 from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.core.values import ScopeKind
 from oi_tui.app.engine.text.safe import safe_text, visible_text
-from oi_tui.app.engine.text.words import quantity
-from oi_tui.widgets.call_fields import call_size
+from oi_tui.app.engine.text.words import call_size, quantity
 from oi_tui.widgets.editor import hidden_note
 from oi_tui.widgets.lettering import lettering
 

@@ -27,14 +27,6 @@ def call_text(request: DecisionRequested, source: str, *, full: bool) -> tuple[s
     return (f"{fields}\n\n{preview}", language) if preview else (fields, "")
 
 
-def call_size(source: str) -> str:
-    """How many arguments there are, in words."""
-    try:
-        return quantity(len(decode_arguments(source)), "argument")
-    except ValueError:
-        return "no JSON object"
-
-
 def _preview(request: DecisionRequested) -> tuple[str, str]:
     """The best form of it, and its language."""
     data = request.preview.data if request.preview is not None else {}

@@ -215,12 +215,12 @@ class TextBox(TextArea, inherit_bindings=False):
         """Whatever comes in one paste is one piece of text."""
         event.stop()
         event.prevent_default()
-        self.insert_paste(_with_line_feeds(event.text))
+        self.insert_paste(with_line_feeds(event.text))
         self.completion.close()
 
     def action_paste(self) -> None:
         """Text copied within the program is as foreign as any paste."""
-        self.insert_paste(_with_line_feeds(self.app.clipboard))
+        self.insert_paste(with_line_feeds(self.app.clipboard))
         self.completion.close()
 
     def insert_paste(self, text: str) -> None:
@@ -244,7 +244,7 @@ class TextBox(TextArea, inherit_bindings=False):
             self.marked = not self.marked
             self.selection = Selection.cursor(self.selection.end)
         elif what == "insert_copied":
-            self.insert_paste(_with_line_feeds(self.app.clipboard))
+            self.insert_paste(with_line_feeds(self.app.clipboard))
             self.completion.close()
         else:
             from oi_tui.widgets.text_edits import do_edit  # seldom used
@@ -272,6 +272,6 @@ class TextBox(TextArea, inherit_bindings=False):
         self.completion.close()
 
 
-def _with_line_feeds(text: str) -> str:
+def with_line_feeds(text: str) -> str:
     """The text with lines as Python ends them: terminals send a carriage return for each line of a paste."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -58,9 +58,9 @@ class TroubleRow(Widget, can_focus=True):
     class PromptTyped(Message):
         """The beginning of a prompt."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, *, pasted: bool = False) -> None:
             super().__init__()
-            self.text = text
+            self.text, self.pasted = text, pasted
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -133,7 +133,7 @@ class TroubleRow(Widget, can_focus=True):
     def on_paste(self, event: Paste) -> None:
         """A paste is for the prompt."""
         event.stop()
-        self.post_message(self.PromptTyped(event.text))
+        self.post_message(self.PromptTyped(event.text, pasted=True))
 
     def on_focus(self, event: Focus) -> None:
         self._show()

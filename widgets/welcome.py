@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import DescendantBlur, DescendantFocus, Key, Paste
 from textual.message import Message
 from textual.widgets import OptionList
 
@@ -49,6 +51,13 @@ class Welcome(Vertical):
             super().__init__()
             self.prompt = prompt
 
+    class PromptTyped(Message):
+        """Somebody writes a prompt, or pastes one, while an example has the focus."""
+
+        def __init__(self, text: str, *, pasted: bool = False) -> None:
+            super().__init__()
+            self.text, self.pasted = text, pasted
+
     _folder: Path | None = None
     _prompts: list[str]
     _words = ""
@@ -64,7 +73,7 @@ class Welcome(Vertical):
             return
         self._folder = folder
         self._prompts = example_prompts(folder)
-        lines = [_choice_line(prompt, self.content_size.width) for prompt in self._prompts]
+        lines = [_choice_line(prompt, self.content_size.width, chosen=False) for prompt in self._prompts]
         if shown := self.query(Options):
             shown.first().clear_options()
             shown.first().add_options(lines)
@@ -74,8 +83,32 @@ class Welcome(Vertical):
     def on_resize(self) -> None:
         """A prompt that is longer than a line goes on below its first word."""
         for shown in self.query(Options):
+            chosen = shown.highlighted if shown.has_focus else None
             for number, prompt in enumerate(self._prompts):
-                shown.replace_option_prompt_at_index(number, _choice_line(prompt, self.content_size.width))
+                line = _choice_line(prompt, self.content_size.width, chosen=number == chosen)
+                shown.replace_option_prompt_at_index(number, line)
+
+    @on(DescendantFocus)
+    @on(DescendantBlur)
+    @on(OptionList.OptionHighlighted)
+    def _mark(self) -> None:
+        """One of them is chosen while the keys are here."""
+        for shown in self.query(Options):
+            if shown.has_focus and shown.highlighted is None and shown.option_count:
+                shown.highlighted = 0
+        self.on_resize()
+
+    def on_key(self, event: Key) -> None:
+        """The first letter of a prompt goes there, and the others after it."""
+        if event.is_printable and event.character is not None and not event.key.startswith("alt+"):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.PromptTyped(event.character))
+
+    def on_paste(self, event: Paste) -> None:
+        """A paste is for the prompt."""
+        event.stop()
+        self.post_message(self.PromptTyped(event.text, pasted=True))
 
     def tell_situation(self, *, asks: bool, model: str | None) -> None:
         """The lines are true in each mode, and with each `model`; "" is none, None not known yet."""
@@ -97,10 +130,11 @@ def _first_words(*, asks: bool, model: str | None) -> str:
     return f"{lacks}Describe a task. {_ASKED if asks else _UNASKED}\n\nFor example (↑ choose):"
 
 
-def _choice_line(prompt: str, width: int) -> Content:
+def _choice_line(prompt: str, width: int, *, chosen: bool) -> Content:
     lines = lettering(prompt).wrap(width - _INDENT) if width > 2 * _INDENT else [lettering(prompt)]
     rest = [part for line in lines[1:] for part in (f"\n{' ' * _INDENT}", line.rstrip())]
-    return lettering(("▹ ".ljust(_INDENT), "$accent"), lines[0].rstrip(), *rest)
+    mark = ("▸ " if chosen else "▹ ").ljust(_INDENT)
+    return lettering((mark, "$accent"), lines[0].rstrip(), *rest)
 
 
 def example_prompts(folder: Path) -> list[str]:

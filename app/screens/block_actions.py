@@ -11,9 +11,8 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, SummaryBlock
-from oi_tui.app.engine.core.chat_model import EDIT_FILE, WRITE_FILE
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.core.tool_verbs import CallTool, DraftFunction, ReadChanges
+from oi_tui.app.engine.core.tool_verbs import CallTool, DraftFunction
 from oi_tui.app.engine.core.verbs import Rebuild, Run, SaveRemote
 from oi_tui.app.engine.text.browser_page import needs_scripts, page_of
 from oi_tui.app.engine.text.markdown import as_markdown
@@ -38,12 +37,13 @@ from oi_tui.app.screens.picture_viewer import NoPictureViewer, open_picture
 from oi_tui.app.screens.rebuild import RebuildScreen, describe_chain
 from oi_tui.app.screens.run_again import RunAgainScreen
 from oi_tui.app.screens.save_as import REMOTE_LIMIT, SaveAsScreen, SaveFailed, read_bounded, save
+from oi_tui.app.screens.undo_screen import undo_look
 from oi_tui.app.screens.viewer import TableContent, ViewerContent, ViewerScreen
 from oi_tui.app.screens.widgets_screen import WidgetsScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.composer import PromptArea
-from oi_tui.widgets.keyrow import keymap_of, shown_key
+from oi_tui.widgets.keyrow import key_hint, keymap_of, shown_key
 from oi_tui.widgets.timeline.graphics import IN_CELLS
 from oi_tui.widgets.timeline.keys import TIMELINE_KEYS
 from oi_tui.widgets.timeline.logical import count_hidden, logical_text, output_text, shown_widgets
@@ -81,7 +81,7 @@ class BlockActions:
         match wish:
             case "pin" | "leave_out":
                 self.context.mark(wish, block)
-            case "rerun" | "reuse" if isinstance(block, SummaryBlock):
+            case "rerun" | "undo" if isinstance(block, SummaryBlock):
                 assert self.palette is not None
                 await self.context.change_summary(wish, block, self.palette)
             case "copy":
@@ -91,7 +91,11 @@ class BlockActions:
             case "copy_markdown":
                 await self.copy(as_markdown(block), hidden=count_hidden(block))
             case "undo":
-                self._bridge.send(ReadChanges(scope="block", block_id=block.id, purpose="undo"))
+                if (look := undo_look(self._bridge.transcript.blocks, block)) is not None:
+                    self._bridge.send(look)
+                else:
+                    as_prompt = key_hint(self._place, ("timeline.reuse", "uses its text as a prompt"), owner=Timeline)
+                    self._tell(f"This turn changed no file: there is nothing to undo.{as_prompt and f' {as_prompt}.'}")
             case "reuse":
                 self._reuse(block)
             case "rerun":
@@ -367,16 +371,11 @@ class BlockActions:
         self._place.screen.query_one(Bottom).focus_shown()
         if hidden := count_hidden(block):
             self._tell(f"It is in the prompt.{_hidden_note(hidden)}", warning=True)
+        elif not area.is_on_screen:
+            self._tell("It is in the prompt, behind this question.")
 
     def _tell(self, text: str, *, warning: bool = False) -> None:
         self._place.app.notify(text, severity="warning" if warning else "information", timeout=3)
-
-
-def has_changes(block: Block) -> bool:
-    """Whether it changed files in a way that can be undone."""
-    if isinstance(block, CallBlock) and block.tool in (EDIT_FILE, WRITE_FILE):
-        return block.state == "ok"
-    return isinstance(block, Action) and block.written is not None and block.written.undoable > 0
 
 
 def _hidden_note(hidden: int) -> str:

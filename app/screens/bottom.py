@@ -13,6 +13,7 @@ from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.stray_keys import ERASE
+from oi_tui.widgets.text_box import with_line_feeds
 
 if TYPE_CHECKING:  # slow imports that the first frame does not need
     from oi_tui.app.screens.recall import Recall
@@ -128,9 +129,16 @@ class Bottom(Vertical):
     def on_trouble_row_prompt_typed(self, event: "TroubleRow.PromptTyped") -> None:
         """The first letter of a prompt goes into it."""
         event.stop()
+        self.go_on_writing(event.text, pasted=event.pasted)
+
+    def go_on_writing(self, text: str, *, pasted: bool) -> None:
+        """Put what arrived elsewhere into the prompt, which has the keys from now on."""
         area = self.query_one(PromptArea)
-        area.focus()
-        area.insert_paste(event.text) if len(event.text) > 1 else area.insert(event.text)
+        self.screen.set_focus(area)
+        if pasted:
+            area.call_later(area.insert_paste, with_line_feeds(text))
+        else:
+            area.call_later(area.insert, text)  # it has the focus then, and completes what begins so
 
     def say(self, words: str, *, failed: bool = False, seconds: float = 0.0) -> None:
         """Say it in what is shown: above the prompt for so many seconds (0: until its text changes), or in the
@@ -190,7 +198,7 @@ class Bottom(Vertical):
         event.stop()
         area = self.query_one(PromptArea)
         if event.pasted:
-            area.insert_paste(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+            area.insert_paste(with_line_feeds(event.text))
         elif event.text == ERASE:
             area.action_delete_left()
         else:

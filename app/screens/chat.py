@@ -319,6 +319,11 @@ class ChatScreen(Screen[None]):
         self.desk.area.fill(event.prompt)
         self.desk.area.focus()
 
+    def on_welcome_prompt_typed(self, event: Welcome.PromptTyped) -> None:
+        """A prompt of the person's own instead."""
+        event.stop()
+        self.query_one(Bottom).go_on_writing(event.text, pasted=event.pasted)
+
     def on_resize(self, event: Resize) -> None:
         """Some things have another place on a narrow screen."""
         self.set_class(event.size.width < WIDE, "-narrow")

@@ -29,9 +29,9 @@ class ContextActions:
         mark: ContextMark = "pinned" if wish == "pin" else "left out"
         self._bridge.send(MarkContext(block_id=block.id, mark="" if block.mark == mark else mark))
 
-    async def change_summary(self, wish: Literal["rerun", "reuse"], block: SummaryBlock, palette: Palette) -> None:
-        """By the keys that mean change and use elsewhere: another text, or use it no longer."""
-        if wish == "reuse":
+    async def change_summary(self, wish: Literal["rerun", "undo"], block: SummaryBlock, palette: Palette) -> None:
+        """By the keys that mean change and undo elsewhere: another text, or use it no longer."""
+        if wish == "undo":
             self._bridge.send(ChangeSummary(block_id=block.id, text=block.text, used=not block.used))
             return
         text = await self._place.app.push_screen_wait(SummaryScreen(block.text, palette))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from oi_tui.app.commands.mentions import mention_paths
 from oi_tui.app.engine.files.given_picture import UnreadablePicture, read_picture
+from oi_tui.widgets.text_box import with_line_feeds
 
 if TYPE_CHECKING:
     from oi_tui.app.screens.prompt_desk import PromptDesk
@@ -52,6 +53,6 @@ class Pasting:
                 return
             area.insert_picture(attach_picture("", picture.mime, picture.data), f"{picture.width}×{picture.height}")
         elif text := found.text or self._desk.app_clipboard:
-            area.insert_paste(text.replace("\r\n", "\n").replace("\r", "\n"))
+            area.insert_paste(with_line_feeds(text))
         else:
             self._desk.tell(found.why or "The clipboard is empty.", failed=bool(found.why))

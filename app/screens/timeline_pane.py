@@ -62,8 +62,8 @@ class TimelinePane(Vertical):
 
     def renew(self) -> None:
         """The person's keys are others now: rows of blocks name some."""
-        unfold, view = (key_in_use(self.timeline, f"timeline.{name}") for name in ("unfold", "view"))
-        self.timeline.set_look(keys=BlockKeys(unfold, view))
+        keys = {name: key_in_use(self.timeline, f"timeline.{name}") for name in BlockKeys._fields}
+        self.timeline.set_look(keys=BlockKeys(**keys))
 
     def set_palette(self, palette: Palette) -> None:
         """Other colours from now on."""
@@ -172,11 +172,8 @@ class TimelinePane(Vertical):
 
     def on_timeline_action_requested(self, event: Timeline.ActionRequested) -> None:
         """Run an action on a block; the timeline stays responsive."""
-        from oi_tui.app.screens.block_actions import has_changes  # as above
-
         event.stop()
-        wish = "undo" if event.wish == "reuse" and has_changes(event.block) else event.wish  # as its row says
-        self.run_worker(self._actions.do(wish, event.block), group="block", exclusive=False)
+        self.run_worker(self._actions.do(event.wish, event.block), group="block", exclusive=False)
 
     def on_timeline_link_clicked(self, event: Timeline.LinkClicked) -> None:
         """A link of a model."""

@@ -1,13 +1,16 @@
 """What was changed in files, or what undo and redo would do, as a diff; nothing is brought back without a key."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, UserBlock
+from oi_tui.app.engine.core.chat_model import EDIT_FILE, WRITE_FILE
 from oi_tui.app.engine.core.tool_replies import ChangesFound
-from oi_tui.app.engine.core.tool_verbs import UndoChanges
+from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
@@ -21,6 +24,7 @@ _PARTS = {
     "turn": "the last turn that changed files",
     "session": "this session",
 }
+_CHOSEN = {"block": "this block", "turn": "this turn"}
 _TITLES = {"diff": "Changes by", "undo": "Undo changes by", "redo": "Redo what was undone last"}
 
 
@@ -47,7 +51,8 @@ class UndoScreen(ModalScreen[bool | None]):
     def compose(self) -> ComposeResult:
         """Title, what is left as it is, the diff, the keys."""
         found = self._found
-        by = "" if found.purpose == "redo" else f" {_PARTS[found.scope]}"
+        part = (_CHOSEN if found.block_id else _PARTS).get(found.scope, _PARTS[found.scope])
+        by = "" if found.purpose == "redo" else f" {part}"
         yield Words(f"{_TITLES[found.purpose]}{by}: {quantity(len(found.files), 'file')}", id="undo-title")
         left = [f"{file.name} {safe_text(file.problem)}: it stays as it is." for file in self._blocked]
         yield Words("\n".join(left[:5] + [f"… and {len(left) - 5} more"] * (len(left) > 5)), id="undo-left")
@@ -111,3 +116,27 @@ def show_changes(app: App[object], found: ChangesFound, bridge: Bridge, palette:
             )
 
     app.push_screen(UndoScreen(found, palette), decide)
+
+
+def undo_look(blocks: Sequence[Block], block: Block) -> ReadChanges | None:
+    """What asks how undo would change files back: those of the block, or of its turn where it changed none itself. None
+    where the turn changed none."""
+    if _has_changes(block):
+        return ReadChanges(scope="block", block_id=block.id, purpose="undo")
+    made = [one.id for one in _turn_of(blocks, block) if _has_changes(one)]
+    return ReadChanges(scope="turn", block_id=made[-1], purpose="undo") if made else None
+
+
+def _has_changes(block: Block) -> bool:
+    """Whether it changed files in a way that can be undone."""
+    if isinstance(block, CallBlock) and block.tool in (EDIT_FILE, WRITE_FILE):
+        return block.state == "ok"
+    return isinstance(block, Action) and block.written is not None and block.written.undoable > 0
+
+
+def _turn_of(blocks: Sequence[Block], block: Block) -> Sequence[Block]:
+    """The blocks of the turn that this one belongs to: from its prompt to the next."""
+    here = next((number for number, one in enumerate(blocks) if one.id == block.id), 0)
+    first = next((number for number in range(here, -1, -1) if isinstance(blocks[number], UserBlock)), 0)
+    last = next((number for number in range(here + 1, len(blocks)) if isinstance(blocks[number], UserBlock)), None)
+    return blocks[first:last]

@@ -232,7 +232,7 @@ async def test_U5_hidden_characters_of_code_are_copied_written_out_and_told(play
 async def test_U5_hidden_characters_of_code_that_becomes_a_prompt_are_written_out_and_told(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage, source=HIDING)
-        await stage.pilot.press("u")
+        await stage.pilot.press("U")
         await stage.until(lambda: "admin<U+202E>" in stage.prompt.text)
         assert stage.told("1 hidden character is written out as <U+…>")
 
@@ -281,7 +281,7 @@ async def test_code_is_edited_and_run_again(play: Play) -> None:
 async def test_a_block_becomes_a_prompt_and_no_command(play: Play) -> None:
     async with play() as stage:
         await with_a_run(stage, source="!rm x")
-        await stage.pilot.press("u")
+        await stage.pilot.press("U")
         await stage.settle()
 
         area = stage.prompt
@@ -294,7 +294,7 @@ async def test_a_block_joins_what_is_being_written_in_the_prompt(play: Play) -> 
     async with play() as stage:
         stage.prompt.fill("look at this:")
         await with_a_run(stage)
-        await stage.pilot.press("u")
+        await stage.pilot.press("U")
         await stage.settle()
         assert stage.prompt.text == f"look at this:\n{SOURCE}"
 
@@ -304,10 +304,11 @@ async def test_a_question_about_code_keeps_the_keys_when_a_block_becomes_a_promp
         await stage.propose(SOURCE)
         stage.app.chat.query_one(Timeline).focus()
         await stage.settle()
-        await stage.pilot.press("u")
+        await stage.pilot.press("U")
         await stage.settle()
         assert stage.app.chat.query_one("ApprovalPanel").has_focus_within
         assert stage.prompt.text == SOURCE
+        assert stage.told("It is in the prompt, behind this question.")
 
 
 async def test_a_key_pressed_twice_brings_up_one_screen(play: Play) -> None:

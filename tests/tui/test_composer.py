@@ -123,7 +123,7 @@ async def from_earlier_prompts(stage: Stage) -> None:
 
 async def from_a_block(stage: Stage) -> None:
     await from_the_history(stage)
-    await stage.pilot.press("down", "tab", "home", "u")
+    await stage.pilot.press("down", "tab", "home", "U")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from oi_tui.app.engine.core.events import (
     ExecutionStarted,
     FilesWritten,
     OutputAdded,
+    ProseGrew,
+    ProseStarted,
     TurnEnded,
     TurnStarted,
 )
@@ -149,7 +151,7 @@ async def test_f16_the_row_of_a_run_says_what_it_changed_and_u_shows_what_undo_w
             TurnEnded(reason="done"),
         )
         await stage.settle()
-        assert "3 files changed · u undo · 1 cannot be undone" in stage.seen
+        assert "u undo · 1 cannot be undone" in stage.seen
         await snap(stage.pilot)
         await stage.pilot.press("tab", "up", "u")
         wanted = ReadChanges(scope="block", block_id="c1", purpose="undo")
@@ -161,8 +163,33 @@ async def test_f16_the_row_of_a_run_says_what_it_changed_and_u_shows_what_undo_w
         )
         await stage.screen(UndoScreen)
         await stage.settle()
+        assert "Undo changes by this block: 1 file" in stage.seen
         await stage.pilot.press("y")
         assert (await stage.engine.heard(2))[-1] == UndoChanges(scope="block", block_id="c1", shown="s")
         await stage.until(lambda: stage.app.screen is stage.app.chat)
         await stage.pilot.press("down", "u")
-        await stage.until(lambda: stage.prompt.text == "1 + 1")
+        assert (await stage.engine.heard(3))[-1] == ReadChanges(scope="turn", block_id="c1", purpose="undo")
+
+
+async def test_f15_u_on_prose_undoes_its_turn_and_is_never_a_prompt(play: Play) -> None:
+    async with play(size=(80, 24)) as stage:
+        await change(stage)
+        stage.engine.say(
+            TurnStarted(block_id="u2", text="Thanks"),
+            ProseStarted(block_id="p2"),
+            ProseGrew(block_id="p2", text="You are welcome."),
+            TurnEnded(reason="done"),
+        )
+        await stage.settle()
+        await stage.pilot.press("tab", "u")
+        await stage.until(lambda: stage.told("This turn changed no file: there is nothing to undo."))
+        assert stage.told("U uses its text as a prompt.")
+        assert stage.prompt.text == ""
+        await stage.pilot.press("home", "u")
+        asked = ReadChanges(scope="turn", block_id="t1", purpose="undo")
+        assert await stage.engine.heard(1) == [asked]
+        found = (ChangedFile(name="notes.md", diff=DIFF),)
+        stage.engine.reply(ChangesFound(scope="turn", block_id="t1", purpose="undo", files=found, state="s"))
+        await stage.screen(UndoScreen)
+        await stage.settle()
+        assert "Undo changes by this turn: 1 file" in stage.seen

@@ -240,6 +240,47 @@ async def test_an_example_prompt_is_put_into_the_composer_and_not_sent(play: Pla
         assert stage.engine.asked == []
 
 
+async def test_what_is_typed_while_an_example_has_the_focus_is_a_prompt(play: Play) -> None:
+    async with play() as stage:
+        await stage.until(lambda: bool(stage.app.chat.query("Welcome OptionList")))
+        await stage.pilot.press("tab", *"why", "space", *"is it", "question_mark")
+        await stage.settle()
+        assert stage.prompt.text == "why is it?"
+        assert stage.prompt.has_focus
+        await stage.pilot.press("ctrl+c", "tab")
+        stage.app.post_message(Paste("two\r\nlines"))
+        await stage.until(lambda: stage.prompt.text)
+        assert stage.prompt.text == "two\nlines"
+
+
+async def test_a_command_that_is_begun_while_an_example_has_the_focus_is_completed(play: Play) -> None:
+    async with play() as stage:
+        await stage.until(lambda: bool(stage.app.chat.query("Welcome OptionList")))
+        await stage.pilot.press("tab", "slash")
+        await stage.until(lambda: stage.prompt.completion.open_list)
+        assert stage.prompt.text == "/"
+
+
+async def test_the_chosen_example_has_a_mark_of_its_own(play: Play) -> None:
+    async with play() as stage:
+        await stage.until(lambda: bool(stage.app.chat.query("Welcome OptionList")))
+        options = stage.app.chat.query_one("Welcome OptionList", OptionList)
+
+        def marks() -> str:
+            return "".join(str(one.prompt)[0] for one in options.options)
+
+        assert marks() == "▹▹▹"
+        await stage.pilot.press("tab")
+        await stage.settle()
+        assert marks() == "▸▹▹"
+        await stage.pilot.press("down")
+        await stage.settle()
+        assert marks() == "▹▸▹"
+        await stage.pilot.press("tab")
+        await stage.settle()
+        assert marks() == "▹▹▹"
+
+
 async def test_an_example_that_is_longer_than_a_line_goes_on_below_its_first_word(play: Play) -> None:
     async with play(size=(50, 24)) as stage:
         await stage.until(lambda: bool(stage.app.chat.query("Welcome OptionList")))

@@ -21,10 +21,7 @@ FEWEST_CELLS = 100
 """Cells that are kept however high they are: more than fit on a screen."""
 
 
-MARKS = {
-    "pinned": "pinned · always sent to the model · P unpins",
-    "left out": "left out · the model is not sent this · L undoes",
-}
+MARKS = {"pinned": "pinned · always sent to the model", "left out": "left out · the model is not sent this"}
 """What stands below a block that is marked."""
 
 
@@ -70,7 +67,8 @@ class BlockCell:
         self._canvas, self._display, self._stale = canvas, display, False
         self._stack = Stack(self._content.pieces(canvas, display))
         if isinstance(block, UserBlock | ProseBlock | Action) and block.mark:
-            words = crop([(MARKS[block.mark], canvas.ink.dim)], canvas.room)
+            key, does = (canvas.keys.pin, "unpins") if block.mark == "pinned" else (canvas.keys.leave_out, "undoes")
+            words = crop([(MARKS[block.mark] + f" · {key} {does}" * bool(key), canvas.ink.dim)], canvas.room)
             self._stack.append(rows(canvas, [words], canvas.ink.page, "·", canvas.ink.accent))
         self.height = self._stack.height + 1
         return self.height

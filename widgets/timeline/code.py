@@ -1,36 +1,21 @@
 """Code or a call as rows: one line about it, its source, what came of it."""
 
-from collections.abc import Iterator, Sequence
-
 from rich.style import Style
 
-from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock, RerunState
-from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
-from oi_tui.app.engine.core.outputs import (
-    ErrorOutput,
-    Output,
-    RichOutput,
-    RunInput,
-    StreamOutput,
-    WholeOutput,
-    WrittenFiles,
-)
-from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.engine.text.words import describe_progress, duration, quantity
+from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
+from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, StreamOutput, WholeOutput
+from oi_tui.app.engine.text.words import call_size, quantity
 from oi_tui.widgets.timeline.console import ConsoleStream, note
+from oi_tui.widgets.timeline.header import HeaderFacts, header_line
 from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
 from oi_tui.widgets.timeline.ink import Ink
-from oi_tui.widgets.timeline.markdown_lines import spaced_line
 from oi_tui.widgets.timeline.outputs.registry import OutputContent, content_of
-from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, RowPiece, rows
+from oi_tui.widgets.timeline.row_pieces import PROSE_WIDTH, BlockDisplay, Canvas, RowPiece, rows
 from oi_tui.widgets.timeline.traceback_rows import Traceback, line_of_group
-from oi_tui.widgets.timeline.wrap import TextRun, crop
+from oi_tui.widgets.timeline.wrap import wrap
 
 HEADER = 1
 """Rows above the source."""
-
-NAMED = 2
-"""Files that a run wrote of which the line about it has the names."""
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -68,6 +53,8 @@ class Code:
         self._rows: SourceRows | None = None
         self._rows_for: tuple[Canvas, bool] | None = None
         self._outputs: list[Shown] = []
+        self._sized: tuple[str, str] | None = None
+        """The arguments of a call, and how many they are."""
         self._take_outputs()
         self.elapsed: float | None = None
         """Seconds since it was first seen running, None before the first frame of the spinner."""
@@ -129,15 +116,19 @@ class Code:
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         if display.fold == "closed" or (display.fold == "short" and self._is_asked_about):
             self.behind, self._rows = False, None
-            return [self._header(canvas)]
+            return [self._header(canvas, alone=True)[0]]
         if self._rows is None or self._rows_for != (canvas, display.numbers):
             self._rows_for = canvas, display.numbers
             self._rows = SourceRows(self._source, canvas, self._active_line, numbers=display.numbers)
             self._rows.blame(self.error_line)
         outputs = [piece for shown in self._outputs for piece in shown.pieces(canvas, display)]
         # Only now: to draw an output may be to read on in it, and the header counts its lines.
-        pieces: list[RowPiece] = [self._header(canvas), self._rows, *outputs]
+        header, untold = self._header(canvas)
+        pieces: list[RowPiece] = [header, self._rows, *outputs]
         self.behind = any(shown.behind for shown in self._outputs)
+        if untold:
+            ink, width = canvas.ink, min(canvas.room, PROSE_WIDTH)
+            pieces.append(rows(canvas, wrap([(untold, ink.warning)], width), ink.page, "│", ink.faint))
         if self._block.dropped:
             pieces.append(note(canvas, f"… {self._block.dropped:,} more characters were not kept"))
         return pieces
@@ -157,22 +148,27 @@ class Code:
     def _in_source(self, line: int | None) -> int | None:
         return line if line is not None and 1 <= line <= len(self._source.lines) else None
 
-    def _header(self, canvas: Canvas) -> RowPiece:
-        ink, block = canvas.ink, self._block
-        symbol, style = self._symbol(ink)
-        facts = [quantity(len(self._source.lines), "line")]
-        if (seconds := self.elapsed if block.state == "running" else block.duration) is not None:
-            facts.append(duration(seconds))
-        if isinstance(block, CallBlock) and block.progress is not None:
-            facts.append(spaced_line(describe_progress(block.progress)))
-        if lines := sum(shown.content.line_count for shown in self._outputs):
-            facts.append(f"output {quantity(lines, 'line')}")
-        runs: list[TextRun] = [
-            (spaced_line(block.runs_in), ink.page),
-            *((f" · {fact}", ink.dim) for fact in facts),
-            *(run for word, word_style in self._words(ink) for run in ((" · ", ink.dim), (word, word_style))),
-        ]
-        return rows(canvas, [crop(runs, canvas.room)], ink.page, symbol, style)
+    def _header(self, canvas: Canvas, *, alone: bool = False) -> tuple[RowPiece, str]:
+        """The line about it, and the reason of a refusal that it has no room for."""
+        block = self._block
+        facts = HeaderFacts(
+            size=self._size(),
+            seconds=self.elapsed if block.state == "running" else block.duration,
+            output_lines=sum(shown.content.line_count for shown in self._outputs),
+            undo=canvas.keys.undo,
+        )
+        line, untold = header_line(block, facts, canvas.ink, canvas.room, alone=alone)
+        return rows(canvas, [line], canvas.ink.page, *self._symbol(canvas.ink)), untold
+
+    def _size(self) -> str:
+        block = self._block
+        if not isinstance(block, CallBlock):
+            return quantity(len(self._source.lines), "line")
+        if block.state == "streaming":
+            return ""  # half an object
+        if self._sized is None or self._sized[0] is not block.source:
+            self._sized = block.source, call_size(block.source)
+        return self._sized[1]
 
     def _symbol(self, ink: Ink) -> tuple[str, Style]:
         match self._block.state:
@@ -192,83 +188,6 @@ class Code:
                 return "■", ink.warning
             case "refused":
                 return "⊘", ink.warning
-
-    def _words(self, ink: Ink) -> list[tuple[str, Style]]:
-        block = self._block
-        words: list[tuple[str, Style]] = []
-        if block.author == "user":
-            words.append(("called by you" if isinstance(block, CallBlock) else "typed by you", ink.dim))
-        if block.caller:
-            words.append(("asked for by running code", ink.dim))
-        if block.is_edited:
-            words.append(("edited by you", ink.info))
-        if block.allowance:
-            words.append((spaced_line(block.allowance), ink.dim))
-        if block.withheld:
-            words.append((f"{quantity(len(block.withheld), 'secret')} withheld", ink.info))
-        if block.exit_code:
-            words.append((f"exit code {block.exit_code}", ink.error))
-        if block.written is not None:
-            words += [(told, ink.dim) for told in _wrote(block.written)]
-        match block.state:
-            case "waiting":
-                words.append(("waiting for approval", ink.accent))
-            case "refused" | "interrupted" | "died" if block.ending is not None:
-                words.append((block.ending.describe(), ink.error if block.state == "died" else ink.warning))
-            case "refused":
-                reason = spaced_line(block.refusal)
-                verdict = "sent back" if reason.startswith(SYNTAX_ERROR) else "refused"
-                words.append((f"{verdict}: {reason}" if reason else verdict, ink.warning))
-            case "interrupted":
-                words.append(("interrupted", ink.warning))
-            case "cut":
-                words.append(("interrupted, not run", ink.warning))
-            case "died":
-                words.append(("the kernel ended", ink.error))
-            case _:
-                pass
-        if isinstance(block, CodeBlock) and block.rerun:
-            words.append(_rerun(block.rerun, ink))
-        if isinstance(block, CodeBlock) and block.is_stale:
-            words.append((_stale(block.inputs), ink.warning))
-        return words
-
-
-def _wrote(written: WrittenFiles) -> Iterator[str]:
-    """How many files a run changed and whether that can be undone; which it left, the newest first, and deleted."""
-    if changed := written.undoable + written.lost:
-        yield f"{quantity(changed, 'file')} changed"
-    if written.undoable:
-        yield "u undo"
-    if written.lost:
-        yield f"{written.lost:,} cannot be undone"
-    files = tuple(file.name for file in written.files)
-    for verb, names, others in (("wrote", files, written.more), ("deleted", written.deleted, written.more_deleted)):
-        shown = [spaced_line(safe_text(name)) for name in names[:NAMED]]
-        more = len(names) - len(shown) + others
-        if shown:
-            yield f"{verb} {', '.join(shown)}{f' and {more} more' if more else ''}"
-
-
-def _stale(inputs: Sequence[RunInput]) -> str:
-    """Which variables it used that are others now, else those that stale code made."""
-    changed = [spaced_line(safe_text(one.name)) for one in inputs if one.stale_by not in ("", one.block_id)]
-    old = [spaced_line(safe_text(one.name)) for one in inputs if one.stale_by == one.block_id]
-    more = f" and {len(changed or old) - NAMED} more" if len(changed or old) > NAMED else ""
-    return f"stale: {', '.join((changed or old)[:NAMED])}{more} {'changed since' if changed else 'is out of date'}"
-
-
-def _rerun(state: RerunState, ink: Ink) -> tuple[str, Style]:
-    """How it went when it was run once more: never by colour alone."""
-    match state:
-        case "running":
-            return "runs again", ink.accent
-        case "same":
-            return "run again: the same", ink.ok
-        case "differs":
-            return "run again: ≠ other output", ink.warning
-        case _:
-            return f"run again: ✗ {state}", ink.error
 
 
 def _renew(before: Shown | None, output: Output, whole: WholeOutput | None) -> Shown:

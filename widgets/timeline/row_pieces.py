@@ -82,6 +82,10 @@ class BlockKeys(NamedTuple):
 
     unfold: str = "enter"
     view: str = "v"
+    undo: str = "u"
+    run_again: str = "r"
+    pin: str = "P"
+    leave_out: str = "L"
 
     @property
     def to_show(self) -> str:

@@ -24,16 +24,16 @@ class SummaryRows(DrawnContent):
         """What it covers and how long it is; opened, all of it."""
         ink, block = canvas.ink, self._block
         is_open = display.fold == "open" and self.has_more
-        keys = (
-            "u uses it again"
-            if not block.used
-            else "u undoes"
-            if is_open or not block.text
-            else f"{canvas.keys.unfold} opens"
-        )
-        if is_open:
-            keys = f"e edits · {keys}"
-        title = crop([(summary_title(block), ink.dim), (f" · {keys}", ink.faint)], canvas.room)
+        undo = canvas.keys.undo
+        if not block.used:
+            keys = f"{undo} uses it again" if undo else "not used"
+        elif is_open or not block.text:
+            keys = f"{undo} undoes" if undo else ""
+        else:
+            keys = f"{canvas.keys.unfold} opens"
+        if is_open and canvas.keys.run_again:
+            keys = f"{canvas.keys.run_again} edits · {keys}".removesuffix(" · ")
+        title = crop([(summary_title(block), ink.dim), (f" · {keys}" if keys else "", ink.faint)], canvas.room)
         pieces: list[RowPiece] = [rows(canvas, [title], ink.page, "≡", ink.accent if block.used else ink.faint)]
         if is_open:
             text = clean_text(block.text).strip()

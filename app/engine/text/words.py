@@ -1,5 +1,6 @@
 """Numbers, sizes, times and foreign text as a person reads them in one line."""
 
+from oi_tui.app.engine.core.encoding import decode_arguments
 from oi_tui.app.engine.core.outputs import Progress
 from oi_tui.app.engine.text.safe import safe_text
 
@@ -14,6 +15,15 @@ def plural(number: int, noun: str, many: str = "") -> str:
 def quantity(number: int, noun: str, many: str = "") -> str:
     """A number with its noun: `1 line`, `2,400 lines`, `0 matches`."""
     return f"{number:,} {plural(number, noun, many)}"
+
+
+def call_size(source: str) -> str:
+    """How many arguments there are, in words."""
+    try:
+        count = len(decode_arguments(source))
+        return quantity(count, "argument") if count else "no arguments"
+    except ValueError:
+        return "no JSON object"
 
 
 def size_in_words(count: int) -> str:

@@ -10,7 +10,7 @@ from PIL import Image
 
 from oi_tui.app.engine.core.blocks import ActionBlock, Block, CallBlock, CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.endings import Ending
-from oi_tui.app.engine.core.outputs import Progress, RichOutput, StreamOutput
+from oi_tui.app.engine.core.outputs import Progress, RichOutput, StreamOutput, WrittenFile, WrittenFiles
 from oi_tui.app.engine.text.words import duration
 from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.highlighted_source import HighlightedSource, SourceRows
@@ -57,16 +57,56 @@ def call(**fields: Any) -> CallBlock:
         (code(state="ok", rerun="same"), " ✓ python · 1 line · run again: the same"),
         (code(state="ok", rerun="differs"), " ✓ python · 1 line · run again: ≠ other output"),
         (code(state="ok", rerun="error"), " ✓ python · 1 line · run again: ✗ error"),
-        (call(state="ok", duration=0.01), " ✓ tool clock · 1 line · 0.01 s"),
-        (call(state="running", progress=Progress(done=1204)), " ⠋ tool clock · 1 line · 1,204"),
+        (call(state="ok", duration=0.01), " ✓ tool clock · no arguments · 0.01 s"),
+        (call(state="running", progress=Progress(done=1204)), " ⠋ tool clock · no arguments · 1,204"),
         (
             call(state="running", progress=Progress(done=3, total=10, message="reading\x1b[2J\npages")),
-            " ⠋ tool clock · 1 line · 3 of 10 · reading pages",
+            " ⠋ tool clock · no arguments · 3 of 10 · reading pages",
         ),
     ],
 )
 def test_the_header_says_what_happened(drawn: Draw, block: ActionBlock, header: str) -> None:
     assert drawn(block)[0] == header
+
+
+LONG_ALLOWANCE = "allowed by the rule Shell(python make_summary.py *)"
+
+
+@pytest.mark.parametrize(
+    ("files", "undoable", "lost", "end"),
+    [
+        (("summary.csv",), 1, 0, "wrote summary.csv · u undo"),
+        (("a.csv", "b.csv", "c.csv"), 3, 0, "wrote a.csv, b.csv and 1 more · u undo"),
+        (("a.csv",), 0, 1, "wrote a.csv · 1 cannot be undone"),
+        ((f"results/{'of-a-long-experiment-' * 4}final.csv",), 1, 0, "experiment-final.csv · u undo"),
+    ],
+)
+@pytest.mark.parametrize("width", [60, 80])
+def test_f16_the_file_and_the_key_stay_where_there_is_little_room(
+    drawn: Draw, files: tuple[str, ...], undoable: int, lost: int, end: str, width: int
+) -> None:
+    written = WrittenFiles(files=tuple(WrittenFile(name=name, size=1) for name in files), undoable=undoable, lost=lost)
+    fields: dict[str, Any] = {"state": "ok", "duration": 12.3, "allowance": LONG_ALLOWANCE, "written": written}
+    rows = drawn(code("\n" * 40, outputs=(StreamOutput(name="stdout", text="1\n" * 9),), **fields), width=width)
+    assert rows[0].startswith(" ✓ python · ")
+    assert rows[0].endswith(end)
+
+
+def test_a_wide_line_says_all_of_what_a_run_did(drawn: Draw) -> None:
+    written = WrittenFiles(files=(WrittenFile(name="summary.csv", size=1),), undoable=1)
+    rows = drawn(code(state="ok", duration=12.3, allowance="allowed by a rule", written=written), width=100)
+    assert rows[0] == " ✓ python · 1 line · 12 s · allowed by a rule · wrote summary.csv · u undo"
+
+
+def test_a_reason_that_is_longer_than_the_line_is_below_the_source(drawn: Draw) -> None:
+    reason = "The path ../notes.md leads out of the folder, and links out of the folder are not followed either."
+    block = call(state="refused", refusal=reason)
+    rows = drawn(block, width=60)
+    assert rows[0] == " ⊘ tool clock · no arguments · refused"
+    below = [row for row in rows if row.startswith(" │ ")]
+    assert " ".join(row.removeprefix(" │ ") for row in below) == reason
+    assert [row for row in drawn(block, width=160) if row.startswith(" │ ")] == []
+    assert drawn(block, fold="closed", width=60)[0].startswith(" ⊘ tool clock · refused: The path")
 
 
 @pytest.mark.parametrize(
