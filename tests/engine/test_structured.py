@@ -1,6 +1,7 @@
 """Answers that fit a schema, without a model: what is read from an answer, and what is asked for."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -14,11 +15,14 @@ from oi_tui.app.engine.core.chat_model import (
     ToolDelta,
 )
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.structured import bounded_validator
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
 from oi_tui.app.engine.structured.demand import as_prose, in_form
 from oi_tui.app.engine.structured.field_words import read_boolean, read_date, read_moment, read_number
 from oi_tui.app.engine.structured.json_text import find_values
 from oi_tui.app.engine.structured.strict_form import response_format
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 PERSON: dict[str, Any] = {
     "type": "object",
@@ -156,6 +160,77 @@ def test_E3_problems_say_where_and_are_bounded() -> None:
 def test_E4_what_is_no_schema_or_reads_elsewhere_is_refused_before_anybody_is_asked(schema: str) -> None:
     with pytest.raises(SettingsError):
         AnswerSchema.from_text(schema)
+
+
+def fan_out(keyword: str) -> dict[str, Any]:
+    """Each part refers to the next one twice."""
+    parts = {f"a{level}": {keyword: [{"$ref": f"#/$defs/a{level + 1}"}] * 2} for level in range(40)}
+    return {"$ref": "#/$defs/a0", "$defs": parts | {"a40": {"type": "integer"}}}
+
+
+SLOW = "^(a+)+$"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string", "pattern": SLOW}, "a" * 5_000 + "!"),
+        ({"type": "object", "patternProperties": {SLOW: {}}}, {"a" * 5_000 + "!": 1}),
+        (
+            {"type": "object", "patternProperties": {SLOW: {}}, "additionalProperties": False},
+            {"a" * 5_000 + "!": 1},
+        ),
+        ({"$schema": DIALECT, "type": "object", "properties": {"a": {"$ref": "#"}}, "allOf": [fan_out("anyOf")]}, "x"),
+        *((fan_out(keyword), "x") for keyword in ("anyOf", "allOf", "oneOf")),
+    ],
+)
+def test_E3_a_check_that_would_never_end_is_given_up_and_said(
+    monkeypatch: pytest.MonkeyPatch, schema: dict[str, Any], value: Any
+) -> None:
+    monkeypatch.setattr(bounded_validator, "SECONDS", 0.05)
+    schema["$defs"] = schema.get("$defs", {}) | schema.get("allOf", [{}])[0].get("$defs", {})
+    began = time.thread_time()
+    read = AnswerSchema(schema).read(json.dumps(value))
+    assert (read.value, read.problems) == (None, ("It takes too long to hold this answer against the schema.",))
+    assert time.thread_time() - began < 5
+
+
+def test_E3_many_items_that_must_differ_are_compared_in_time() -> None:
+    schema = AnswerSchema({"type": "array", "uniqueItems": True})
+    items: list[Any] = [{"a": number} for number in range(30_000)]
+    assert schema.read(json.dumps(items)).value == items
+    assert schema.problems([1, True, "1", [1], {"a": 1}, {"a": True}]) == ()
+    for twice in ([1, 1.0], [{"a": [1]}, {"a": [1.0]}], [True, True]):
+        assert schema.problems(twice) == ("$: the list has an item twice",)
+
+
+def test_E3_patterns_and_further_properties_are_checked_as_before() -> None:
+    schema = AnswerSchema(
+        {
+            "type": "object",
+            "properties": {"known": {"type": "string", "pattern": "^[a-c]+$"}},
+            "patternProperties": {"^x-": {"type": "integer"}},
+            "additionalProperties": False,
+        }
+    )
+    assert schema.problems({"known": "abc", "x-a": 1}) == ()
+    assert schema.problems({"known": "d", "x-a": "1", "other": 1}) == (
+        "$: Additional properties are not allowed: 'other'",
+        "$.known: 'd' does not match '^[a-c]+$'",
+        "$.x-a: '1' is not of type 'integer'",
+    )
+    numbers = AnswerSchema({"type": "object", "additionalProperties": {"type": "integer"}})
+    assert numbers.problems({"a": "b"}) == ("$.a: 'b' is not of type 'integer'",)
+
+
+@pytest.mark.parametrize("text", ["1e999", '{"a": -1e999}', 'It is {"a": 1e999}.'])
+def test_E7_a_number_without_a_finite_value_is_no_answer(text: str) -> None:
+    assert not AnswerSchema({"type": ["object", "number"]}).read(text).has_json
+
+
+def test_E3_a_number_that_is_too_large_is_a_fault_of_the_answer() -> None:
+    read = AnswerSchema({"type": "number", "multipleOf": 0.01}).read("1" + "0" * 400)
+    assert read.problems == ("A number in it is too large to be divided.",)
 
 
 def test_E5_a_schema_that_is_no_object_is_sent_in_one_and_taken_out_again() -> None:

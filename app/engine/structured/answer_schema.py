@@ -12,6 +12,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 
 if TYPE_CHECKING:
+    from oi_tui.app.engine.structured.bounded_validator import BoundedValidator
     from oi_tui.app.engine.structured.normalising import Normaliser
 
 Schema = dict[str, Any]
@@ -28,6 +29,7 @@ PROBLEMS, PROBLEM = 12, 300
 WRAPPED = "answer"
 """The property that holds the answer where the schema is not that of an object: providers take objects alone."""
 
+_TOO_LONG = "It takes too long to hold this answer against the schema."
 _NO_JSON = "The answer has no JSON in it."
 _HINT = "Give a JSON schema, such as the one that pydantic's model_json_schema() returns."
 
@@ -105,26 +107,32 @@ class AnswerSchema:
         return self.wire.get("properties", {}).keys() == {WRAPPED} and self.schema.get("type") != "object"
 
     @cached_property
-    def _validator(self) -> Any:
-        import jsonschema  # 60 ms that a session without a schema does not pay
-        from referencing import Registry
+    def _validator(self) -> "BoundedValidator":
+        # 60 ms that a session without a schema does not pay
+        from oi_tui.app.engine.structured.bounded_validator import BoundedValidator
 
-        kind = jsonschema.validators.validator_for(self.schema, default=jsonschema.Draft202012Validator)
-        # An empty registry: nothing is ever fetched.
-        return kind(self.schema, format_checker=_formats(), registry=Registry())
+        return BoundedValidator(self.schema, _formats())
 
     @cached_property
     def _normaliser(self) -> "Normaliser":
         from oi_tui.app.engine.structured.normalising import Normaliser  # months and units: few answers need them
 
-        return Normaliser(self.schema, lambda value, part: bool(self._validator.evolve(schema=part).is_valid(value)))
+        return Normaliser(self.schema, self._validator.fits)
 
     def problems(self, value: Any) -> tuple[str, ...]:
         """What does not fit, and where."""
+        self._validator.begin()
+        return self._problems(value)
+
+    def _problems(self, value: Any) -> tuple[str, ...]:
         if _depth(value) > DEEPEST:
             return (f"It has more than {DEEPEST} levels.",)
         try:
-            found = sorted(self._validator.iter_errors(value), key=lambda error: [str(part) for part in error.path])
+            found = self._validator.errors(value)
+        except TimeoutError:
+            return (_TOO_LONG,)
+        except OverflowError:
+            return ("A number in it is too large to be divided.",)
         except Exception as error:
             # Boundary: a reference that leads nowhere, or a pattern that is none, is found only when it is needed.
             raise SettingsError(f"The schema cannot be used: {error}.", hint=_HINT) from error
@@ -134,13 +142,17 @@ class AnswerSchema:
 
     def read(self, text: str) -> ReadAnswer:
         """The value of an answer: as it is where it fits, else with its fields normalised."""
+        self._validator.begin()
         first: tuple[str, ...] = ()
         for found in find_values(text):
             for value in self._unwrap(found):
-                if not (problems := self.problems(value)):
+                if not (problems := self._problems(value)):
                     return ReadAnswer(value)
-                value = self._normaliser.normalise(value)
-                if not (problems := self.problems(value)):
+                try:
+                    value = self._normaliser.normalise(value)
+                except TimeoutError:
+                    return ReadAnswer(None, first or (_TOO_LONG,))
+                if not (problems := self._problems(value)):
                     return ReadAnswer(value)
                 first = first or problems
         return ReadAnswer(None, first or (_NO_JSON,), has_json=bool(first))

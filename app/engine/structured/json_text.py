@@ -1,6 +1,7 @@
 """The JSON values in an answer of a model: the whole of it, what is in fences, what is between prose. Pure."""
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -39,7 +40,7 @@ def _candidates(text: str) -> Iterator[Any]:
 
 def _spans(text: str) -> list[tuple[int, Any]]:
     """Objects and lists between prose, each with its length."""
-    decoder = json.JSONDecoder(parse_constant=_refuse)
+    decoder = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
     spans: list[tuple[int, Any]] = []
     place = 0
     for _ in range(TRIES):
@@ -58,9 +59,16 @@ def _spans(text: str) -> list[tuple[int, Any]]:
 def _read(text: str) -> tuple[bool, Any]:
     """Whether the whole text is JSON, and its value."""
     try:
-        return True, json.loads(text, parse_constant=_refuse)
+        return True, json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
         return False, None
+
+
+def _finite(digits: str) -> float:
+    """ValueError for what has no finite value here: it could not be written as JSON again."""
+    if not math.isfinite(number := float(digits)):
+        _refuse(digits)
+    return number
 
 
 def _refuse(name: str) -> NoReturn:
