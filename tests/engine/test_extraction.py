@@ -1,6 +1,8 @@
 """Extraction without a program: memory, order, and a model that is asked beside any session."""
 
 import asyncio
+import csv
+import json
 import os
 import sys
 import tracemalloc
@@ -11,8 +13,10 @@ import pytest
 
 from oi_tui.app.engine.core.chat_model import ChatMessage
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
+from oi_tui.app.engine.extraction import records as record_files
 from oi_tui.app.engine.extraction.extraction import Extraction, ExtractionPlan
 from oi_tui.app.engine.extraction.journal import Journal
+from oi_tui.app.engine.extraction.output import write_output
 from oi_tui.app.engine.extraction.records import LONGEST, SourceRecord, read_records
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
@@ -166,3 +170,44 @@ def test_E10_models_of_each_kind_are_schemas(tmp_path: Path, name: str) -> None:
     assert schema.read('{"n": "7"}').value == {"n": 7}
     with pytest.raises(SettingsError):
         read_schema("shop:number", tmp_path, Path(sys.executable), {})
+
+
+def test_E16_a_line_or_a_row_without_an_end_does_not_fill_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_files, "_LINE", 1_000)
+    lines = tmp_path / "long.jsonl"
+    lines.write_text('{"a": 1}\n' + "x" * 100_000 + '\n{"a": 2}\n')
+    first, long, last = read_records(lines)
+    assert (first.text, last.source, last.text) == ('{"a": 1}', "3", '{"a": 2}')
+    assert (long.trouble, len(long.text)) == ("is too long", 1_000)
+    for cells in ("x" * 3_000, ",".join('"' + "x\n" * 300 + '"' for _ in range(9))):
+        table = tmp_path / "long.csv"
+        table.write_text(f"a,b\n1,2\n{cells}\n")
+        rows = read_records(table)
+        assert json.loads(next(rows).text) == {"a": "1", "b": "2"}
+        with pytest.raises(SettingsError, match="row or line with more than 1,000 characters"):
+            next(rows)
+
+
+def test_E11_no_folder_that_is_a_link_is_read(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "docs"
+    outside.mkdir()
+    (outside / "key.txt").write_text("secret")
+    (folder / "inner").mkdir(parents=True)
+    (folder / "inner" / "mine.txt").write_text("mine")
+    (folder / "link").symlink_to(outside)
+    (folder / "key.txt").symlink_to(outside / "key.txt")
+    for named in (folder, folder / "*" / "*", folder / "**" / "*.txt", tmp_path / "d*" / "*" / "*.txt"):
+        assert [one.text for one in read_records(named)] == ["mine"], named
+
+
+def test_E14_no_cell_of_a_table_is_calculated_by_a_spreadsheet(tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    signs = ("=1+1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "a\r=1", "\uff1d1+1")
+    write_output(output, [(sign, {sign: sign}) for sign in signs], signs)
+    with output.open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    safe = [sign if sign[0] == "a" else f"'{sign}" for sign in signs]
+    assert head == ["_source", *safe]
+    assert [next(filter(None, row[1:])) for row in rows] == [row[0] for row in rows] == safe

@@ -14,8 +14,8 @@ from oi_tui.app.engine.files.whole_file import write_whole
 SOURCE = "_source"
 """The field that says where a record comes from."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a text begins that a spreadsheet would calculate."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How a text begins that a spreadsheet would calculate; the last four are the wide forms of the first."""
 
 
 def require_output(path: Path, part: Path) -> None:
@@ -54,16 +54,16 @@ def _objects(found: Iterable[tuple[str, Any]]) -> Iterator[bytes]:
 
 def _table(found: Iterable[tuple[str, Any]], columns: list[str]) -> Iterator[bytes]:
     names = [SOURCE, *(columns or ["answer"])]
-    yield _row(names)
+    yield _row([_cell(name) for name in names])
     for source, value in found:
         fields = value if isinstance(value, dict) and columns else {"answer": value}
-        yield _row([source, *(_cell(fields.get(name)) for name in names[1:])])
+        yield _row([_cell(source), *(_cell(fields.get(name)) for name in names[1:])])
 
 
 def _row(cells: list[str]) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue().encode(errors="replace")
+    csv.writer(text, lineterminator="\r\n").writerow(cells)  # what is in these is quoted: a cell with \r is one cell
+    return text.getvalue().removesuffix("\r\n").encode(errors="replace") + b"\n"
 
 
 def _cell(value: Any) -> str:

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
@@ -22,8 +22,8 @@ PAGES = 200
 _PATTERN = set("*?[")
 """What makes a path a pattern."""
 
-_FIELD = 10_000_000
-"""Characters of one field of a table."""
+_LINE = 10_000_000
+"""Characters of a line, or of a row of a table."""
 
 
 class SourceRecord(NamedTuple):
@@ -70,14 +70,16 @@ def read_records(path: Path) -> Iterator[SourceRecord]:
 
 
 def _rows(path: Path, delimiter: str) -> Iterator[SourceRecord]:
-    csv.field_size_limit(_FIELD)
+    csv.field_size_limit(_LINE)
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         head = file.read(64_000)
         file.seek(0)
         if not delimiter:
             delimiter = max(",;\t|", key=head.partition("\n")[0].count)
+        lines = _RowLines(file, path)
         try:
-            for number, row in enumerate(csv.DictReader(file, delimiter=delimiter, restkey="more"), 1):
+            for number, row in enumerate(csv.DictReader(lines, delimiter=delimiter, restkey="more"), 1):
+                lines.begin()
                 fields = {str(name): value for name, value in row.items() if value not in (None, "")}
                 yield _record(str(number), json.dumps(fields, ensure_ascii=False))
         except csv.Error as error:
@@ -86,7 +88,10 @@ def _rows(path: Path, delimiter: str) -> Iterator[SourceRecord]:
 
 def _lines(path: Path, *, is_json: bool) -> Iterator[SourceRecord]:
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        for number, line in enumerate(file, 1):
+        for number, (line, is_whole) in enumerate(_bounded_lines(file), 1):
+            if not is_whole:
+                yield SourceRecord(str(number), line[:LONGEST], "is too long")
+                continue
             if not line.strip():
                 continue
             if is_json:
@@ -98,11 +103,43 @@ def _lines(path: Path, *, is_json: bool) -> Iterator[SourceRecord]:
             yield _record(str(number), line.strip())
 
 
+def _bounded_lines(file: IO[str]) -> Iterator[tuple[str, bool]]:
+    """The lines, and whether each is there to its end: of one that is too long, only the beginning is."""
+    while line := file.readline(_LINE):
+        is_whole = line.endswith("\n") or len(line) < _LINE
+        piece = line
+        while not piece.endswith("\n") and len(piece) == _LINE:
+            piece = file.readline(_LINE)
+        yield line, is_whole
+
+
+class _RowLines:
+    """The lines of a table for whoever makes rows of them; SettingsError where a row does not end."""
+
+    def __init__(self, file: IO[str], path: Path) -> None:
+        self._lines, self._path = _bounded_lines(file), path
+        self._size = 0
+
+    def begin(self) -> None:
+        """A row is complete."""
+        self._size = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line, is_whole in self._lines:
+            self._size += len(line)
+            if not is_whole or self._size > _LINE:
+                raise SettingsError(f"{self._path} has a row or line with more than {_LINE:,} characters.")
+            yield line
+
+
 def _files(folder: Path, paths: Sequence[Path]) -> Iterator[SourceRecord]:
     """Of those within the folder; hidden ones and links are left out."""
     for path in paths:
         name = path.relative_to(folder)
-        if any(part.startswith(".") for part in name.parts) or path.is_symlink() or not path.is_file():
+        above = (folder / part for part in list(name.parents)[:-1])
+        if any(part.startswith(".") for part in name.parts) or any(one.is_symlink() for one in (path, *above)):
+            continue
+        if not path.is_file():
             continue
         yield _file_record(str(name), path)
 
