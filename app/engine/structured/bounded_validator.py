@@ -43,8 +43,8 @@ class BoundedValidator:
         self._until = time.thread_time() + SECONDS
 
     def errors(self, value: Any) -> list[Any]:
-        """What is wrong with a value, sorted by its place. TimeoutError when the time is over, OverflowError for a number
-        that is too large to be divided."""
+        """What is wrong with a value, sorted by its place. TimeoutError when the time is over, OverflowError for
+        a number that is too large to be divided."""
         return sorted(self._validator.iter_errors(value), key=lambda error: [str(part) for part in error.path])
 
     def fits(self, value: Any, part: Any) -> bool:
