@@ -103,7 +103,9 @@ AFTER_THE_FIRST_FRAME = {
         *(f"oi_tui.app.screens.{name}" for name in ("chat_parts", "instructions_screen", "setup")),
         "oi_tui.widgets.keyrow",
     },
-    "app/engine/structured/answer_schema.py": {"oi_tui.app.engine.structured.normalising"},
+    "app/engine/structured/answer_schema.py": {
+        f"oi_tui.app.engine.structured.{name}" for name in ("bounded_validator", "normalising")
+    },
     "app/engine/web/fetch_tool.py": {"oi_tui.app.engine.web.page_text"},
     "app/engine/web/web_tools.py": {f"oi_tui.app.engine.web.{name}" for name in ("search_engines", "search_tool")},
     "app/engine/text/rich_text.py": {"oi_tui.app.engine.text.html", "oi_tui.app.engine.text.html_reader"},
