@@ -17,6 +17,7 @@ from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.log.audit.audit_hook import AuditTrail
 from oi_tui.app.engine.log.audit.records import Surroundings
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry
+from oi_tui.app.engine.mcp.piped_server import server_profile
 from oi_tui.app.engine.mcp.sources import named_servers
 from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
 from oi_tui.app.engine.testing import FakeModel
@@ -307,3 +308,20 @@ async def test_N8_what_a_prompt_names_of_a_server_reaches_the_model_as_others_wo
         assert "Buy milk." in asked
         assert "written by others, not by the user" in asked
         assert "\x1b" not in asked
+
+
+def test_N2_a_script_shows_its_server_no_folder_by_naming_a_program_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    for program in ("papers/bin/edit", "env/bin/python3.12", "server"):
+        (home / program).parent.mkdir(parents=True, exist_ok=True)
+        (home / program).write_text("#!/bin/sh\n")
+        (home / program).chmod(0o755)
+    shown = dict[str, tuple[Path, ...]]()
+    for program in ("papers/bin/edit", "env/bin/python3.12"):
+        (home / "server").write_text(f"#!{home}/{program}\n")
+        shown[program] = server_profile(ServerEntry(command=str(home / "server")), tmp_path).readable
+    assert set(shown["papers/bin/edit"]) == {home / "papers" / "bin" / "edit"}
+    assert home / "env" in shown["env/bin/python3.12"]

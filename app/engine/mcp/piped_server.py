@@ -29,6 +29,9 @@ LOG_TAIL = 20_000
 _LIMITS = Limits(processes=300, open_files=1024, scratch=300_000_000, file_size=1_000_000_000)
 
 
+_INTERPRETER = re.compile(r"(python|pypy|ruby|perl|lua|php|R|node|deno|bun|tclsh|sh|bash|zsh|Rscript)[\d.t]*")
+"""Names of programs that need what is installed beside them."""
+
 _SHEBANG = re.compile(rb"""#!\s*(?:/\S*/env\s+(?:-S\s+)?|/bin/sh\n'{3}exec'\s+"?)?(?P<program>[^\s"]+)""")
 """Of a script; where the path of its interpreter is long, it is the shell that starts it."""
 
@@ -70,7 +73,14 @@ def _interpreter_places(command: str) -> tuple[Path, ...]:
         return ()  # it is said when it is started
     match = _SHEBANG.match(head)
     packages = tuple(folder for folder in found.parents if folder.name == "node_modules")[-1:]
-    return (*program_places(os.fsdecode(match["program"])), *packages) if match else packages
+    if match is None:
+        return packages
+    program = os.fsdecode(match["program"])
+    places = program_places(program)
+    if not _INTERPRETER.fullmatch(os.path.basename(program)):
+        # Whoever wrote the script chose the name: what lies beside any program of the person's is not meant.
+        places = tuple(place for place in places if not place.is_dir())
+    return (*places, *packages)
 
 
 class PipedServer:
