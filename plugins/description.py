@@ -8,8 +8,8 @@ FULL_RIGHTS = "A plugin has the full rights of oi-tui: your files, your keys, th
 """Said before each is enabled."""
 
 IN_THE_SANDBOX = (
-    "Its functions run in a kernel of their own, in the sandbox of your code: what code may do there, they may. Each "
-    "call is asked about like code."
+    "Its functions run in a kernel of their own, in the sandbox of your code. Where it declares that they do less than "
+    "code may, the sandbox holds them to that. Each call is asked about like code."
 )
 """Said before a file of tools is enabled."""
 
@@ -46,6 +46,7 @@ def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list
         "what": found.summary,
         "kind": _KINDS[found.kind],
         "tools": ", ".join(found.hooks) if found.kind == "tools" else "",
+        "declares": "; ".join(found.declares),
         "made by": found.author or "it does not say",
         "lies in": found.place,
         "loaded by": _loaded_by(found),
@@ -66,6 +67,8 @@ def consent_lines(found: FoundPlugin) -> list[str]:
         f"Lies in: {found.place}",
         f"Tools: {', '.join(found.hooks)}" if found.kind == "tools" else f"Loaded by: {_loaded_by(found)}",
     ]
+    if found.declares:
+        lines.insert(0, f"Declares: {'; '.join(found.declares)}")
     return [one_line(line)[:300] for line in lines]
 
 

@@ -66,6 +66,8 @@ class FoundPlugin(Value, frozen=True, kw_only=True):
     """Process -> what it imports: `module` or `module:object`."""
     hooks: tuple[str, ...] = ()
     """Those that a file defines; of a package they are known when it is imported. Of a file of tools its functions."""
+    declares: tuple[str, ...] = ()
+    """What a file of tools says that its functions may do, in words."""
     editable: bool = False
     """Its code lies in a folder that may change without being noticed."""
     fault: str = ""

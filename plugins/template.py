@@ -1,6 +1,8 @@
 """What to begin with: a package with a slash command for the screen, a tool for the engine and a test of both; or a
 file of tools."""
 
+import builtins
+import keyword
 import re
 from pathlib import Path
 
@@ -37,11 +39,13 @@ def write_tool_file(name: str, folder: Path) -> Path:
     stem = name.removesuffix(".py")
     if not stem.isidentifier() or stem[0] == "_":
         raise SettingsError(f"{name!r} is no name for a file of tools: letters, digits and _.")
+    if keyword.iskeyword(stem) or hasattr(builtins, stem):
+        raise SettingsError(f"{stem} is a name of Python's own: choose another one.")
     place = folder.absolute() / f"{stem}.py"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with place.open("x", encoding="utf-8") as file:
-            file.write(_TOOLS)
+            file.write(_TOOLS.replace("NAME", stem))
     except FileExistsError as error:
         raise SettingsError(f"{place} exists already.") from error
     except OSError as error:
@@ -50,23 +54,24 @@ def write_tool_file(name: str, folder: Path) -> Path:
 
 
 _TOOLS = '''\
-"""Distances. (Each public function with a docstring is a tool: hints say what it takes, the docstring what it does.)"""
+"""Words of files. (Public functions with a docstring are tools: hints say what one takes, docstrings what it does.)"""
 
+from pathlib import Path
 from typing import Literal
 
-METRES = {"km": 1000.0, "mi": 1609.344}
+CAPABILITIES = {"writes": False}  # the sandbox holds it to that, so it may run in plan mode
 
 
-def to_metres(amount: float, unit: Literal["km", "mi"] = "km") -> float:
-    """Convert a distance to metres.
+def NAME(path: Path, language: Literal["en", "de"] = "en") -> int:
+    """Count the words of a text file.
 
-    >>> to_metres(2)
-    2000.0
+    >>> NAME(Path("/dev/null"))
+    0
 
     Args:
-        unit: What the amount is in.
+        path: The file.
     """
-    return amount * METRES[unit]
+    return len(path.read_text().split())
 '''
 
 _PYPROJECT = """\

@@ -16,7 +16,8 @@ from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.hooks.calling import Trouble
 from oi_tui.app.engine.tools.file_calls import tools_of_files
 from oi_tui.app.engine.tools.ties import MakeTools
-from oi_tui.app.engine.tools.tool_file import ToolFile, WrongToolFile, read_functions
+from oi_tui.app.engine.tools.tool import Capabilities
+from oi_tui.app.engine.tools.tool_file import DeclaredTools, ToolFile, WrongToolFile, declared_tools
 from oi_tui.plugins.decisions_file import tool_file_decisions
 from oi_tui.plugins.finding import FoundPlugin, SourceFile, file_owner
 
@@ -56,7 +57,7 @@ def tool_file_in(target: str, folder: Path | None) -> ToolFile:
         raise SettingsError(f"{found.name} is not enabled, so nothing of it runs.", hint=f"By its path: {found.place}")
     text = _read(path.absolute())
     try:
-        return ToolFile(target, str(path.absolute()), text, read_functions(text))
+        return ToolFile(target, str(path.absolute()), text, declared_tools(text))
     except WrongToolFile as error:
         raise SettingsError(f"{target} {error}.") from error
 
@@ -65,9 +66,9 @@ def tool_file_of(path: Path, name: str, text: str) -> FoundPlugin:
     """The file with this text."""
     fault = ""
     try:
-        functions = read_functions(text)
+        declared = declared_tools(text)
     except WrongToolFile as error:
-        functions, fault = (), f"it {error}"
+        declared, fault = DeclaredTools(()), f"it {error}"
     return FoundPlugin(
         name=name,
         kind="tools",
@@ -75,7 +76,8 @@ def tool_file_of(path: Path, name: str, text: str) -> FoundPlugin:
         summary=SourceFile(text).summary,
         place=str(path),
         digest=hashlib.sha256(text.encode()).hexdigest(),
-        hooks=tuple(function.signature for function in functions),
+        hooks=tuple(function.signature for function in declared.functions),
+        declares=() if fault else tuple(_promises(declared.capabilities)),
         fault=fault,
     )
 
@@ -97,7 +99,7 @@ def enabled_tool_files(folder: Path | None) -> Iterator[ToolFile]:
             continue
         text = _read(Path(found.place))
         if hashlib.sha256(text.encode()).hexdigest() == found.digest:
-            yield ToolFile(found.name, found.place, text, read_functions(text))
+            yield ToolFile(found.name, found.place, text, declared_tools(text))
 
 
 def tool_file_troubles(folder: Path | None) -> Iterator[Trouble]:
@@ -116,6 +118,14 @@ def tool_file_troubles(folder: Path | None) -> Iterator[Trouble]:
                 yield Trouble(found.name, "", "is new", found.fault or ", ".join(found.hooks), tools=True)
     except OiTuiError:
         return  # the plugins say so
+
+
+def _promises(declared: Capabilities) -> Iterator[str]:
+    """What a file says that its functions may do, in words that say what the sandbox makes of it."""
+    yield "may write where your code may" if declared.writes else "only reads: the sandbox lets it write no file"
+    yield "uses the network, as far as your code may" if declared.network else "no network"
+    if declared.repeatable:
+        yield "may be called again: it says that this does no more"
 
 
 def _files(folder: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from oi_tui.app.engine.core.kernel_choice import KernelChoice, KernelMove
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.protocol import FetchProgressed, ModelOffer, ModelsFound
-from oi_tui.app.engine.core.values import FRESH_KERNEL, Confinement, Language
+from oi_tui.app.engine.core.values import FRESH_KERNEL, Confinement, Language, Reach
 from oi_tui.app.engine.kernels.base import InterruptMeans, Kernel, RejoinableKernel, RunResult, ServerFile, in_block
 from oi_tui.app.engine.kernels.inspection import CodeNames, Listing, VariableDetail, VariableRow
 
@@ -293,10 +293,10 @@ class FakeKernels:
         """One more, known as `fresh`."""
         return self.by_language.setdefault("fresh", FakeKernel(confinement=Confinement(apart=FRESH_KERNEL)))
 
-    def tool_kernel(self) -> Kernel:
-        """A fake that promises a sandbox, known as `tools`."""
-        held = Confinement(sandboxed=True, offline=True)
-        return self.by_language.setdefault("tools", FakeKernel(confinement=held))
+    def tool_kernel(self, *, writes: bool, network: bool) -> Kernel:
+        """A fake that promises a sandbox, known as `tools`, or as `readers` where it cannot write."""
+        held = Confinement(sandboxed=True, offline=not network, reach=Reach(writes=("/w",) if writes else ()))
+        return self.by_language.setdefault("tools" if writes else "readers", FakeKernel(confinement=held))
 
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that have been started."""

@@ -29,7 +29,7 @@ from oi_tui.app.engine.text.call_words import call_remarks, preview_text
 from oi_tui.app.engine.text.input_answers import asker_words
 from oi_tui.app.engine.text.mime import plain_text
 from oi_tui.app.engine.text.words import one_line
-from oi_tui.app.engine.tools.file_calls import run_cell, trial_cell
+from oi_tui.app.engine.tools.file_calls import kernel_of, run_cell, trial_cell
 from oi_tui.app.engine.tools.tool import ToolFailed
 from oi_tui.app.engine.tools.tool_file import ToolFile
 from oi_tui.app.frontend.client import EngineLost, LocalClient
@@ -143,11 +143,11 @@ class _Call:
 
 async def try_tool_file(setup: Configure, file: ToolFile) -> bool:
     """Execute the file and its examples in the sandbox; whether all is well."""
-    for function in file.functions:
+    for function in file.declared.functions:
         echo(one_line(function.signature))
     kernels = make_tool_kernels(setup)
     try:
-        await run_cell(kernels.tool_kernel(), trial_cell(file), _Printed())
+        await run_cell(kernel_of(kernels, file), trial_cell(file), _Printed(), file.place)
     except (ToolFailed, KernelError) as error:
         echo(f"✗ {error}", err=True)
         return False

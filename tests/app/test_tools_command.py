@@ -43,34 +43,40 @@ class Program:
 
 def test_G18_a_file_is_begun_tried_enabled_and_called(clean_env: dict[str, str], tmp_path: Path) -> None:
     tools = Program(clean_env, tmp_path / "work")
-    written = Path(tools("new", "units").splitlines()[0].removeprefix("Written: "))
-    assert "exists already" in tools("new", "units", code=2)
+    written = Path(tools("new", "count_words").splitlines()[0].removeprefix("Written: "))
+    assert "is a name of Python's own" in tools("new", "len", code=2)
+    assert "exists already" in tools("new", "count_words", code=2)
     assert "1 example, 0 failed" in tools("test", str(written))
-    assert "is not enabled, so nothing of it runs" in tools("test", "units", code=2)
-    refused = tools("enable", "units", code=2)
+    assert "is not enabled, so nothing of it runs" in tools("test", "count_words", code=2)
+    refused = tools("enable", "count_words", code=2)
     assert "in the sandbox of your code" in refused
-    assert "to_metres(amount: float, unit: Literal['km', 'mi']='km')" in refused
+    assert "count_words(path: Path, language: Literal['en', 'de']='en')" in refused
+    assert "only reads: the sandbox lets it write no file; no network" in refused
     assert "Nothing has changed." in refused
-    assert "tools/units.py is enabled." in tools("enable", "units", "--yes")
+    assert "tools/count_words.py is enabled." in tools("enable", "count_words", "--yes")
     listed = [line.split(maxsplit=1) for line in tools("list").splitlines()]
     what = dict(line for line in listed if len(line) == 2)
-    assert what["to_metres"].startswith("tools/units.py")
-    assert ("what code may do in the sandbox" in what["to_metres"]) is tools.enclosed
+    assert what["count_words"].startswith("tools/count_words.py")
+    assert ("reads only" in what["count_words"]) is tools.enclosed
     assert what["fetch_url"].split("  ")[0] == "part of oi-tui"
     assert "uses the network" in what["fetch_url"]
-    assert what["enabled"].startswith("tools/units.py")
-    call = ("run", "to_metres", '{"amount": 2, "unit": "mi"}')
-    assert tools(*call, "--yes").splitlines()[0] == "3218.688"
+    assert what["enabled"].startswith("tools/count_words.py")
+    call = ("run", "count_words", '{"path": "notes.md"}')
+    missing = tools(*call, "--yes", code=1)
+    assert "FileNotFoundError: [Errno 2] No such file or directory: 'notes.md'" in missing
+    assert "File /" not in missing
+    (tools.folder / "notes.md").write_text("two words")
+    assert tools(*call, "--yes").splitlines()[0] == "2"
     assert "Not called: nobody is there" in tools(*call, code=7)
-    assert "do not fit at unit" in tools("run", "to_metres", '{"amount": 2, "unit": "x"}', "--yes", code=1)
-    assert "is no JSON object" in tools("run", "to_metres", "[1]", code=2)
+    assert "do not fit at language" in tools("run", "count_words", '{"path": "x", "language": "x"}', "--yes", code=1)
+    assert "is no JSON object" in tools("run", "count_words", "[1]", code=2)
     assert "There is no tool named absent." in tools("run", "absent", "--yes", code=1)
     audit = "".join(path.read_text() for path in tmp_path.glob("**/audit/*.jsonl"))
-    assert '"tool":"to_metres"' in audit
-    assert '"origin":"tools/units.py"' in audit
+    assert '"tool":"count_words"' in audit
+    assert '"origin":"tools/count_words.py"' in audit
     assert ('"sandbox":"workspace-write","network":"none"' in audit) is tools.enclosed
-    tools("disable", "units")
-    assert "There is no tool named to_metres." in tools(*call, "--yes", code=1)
+    tools("disable", "count_words")
+    assert "There is no tool named count_words." in tools(*call, "--yes", code=1)
 
 
 def test_G18_what_is_broken_or_of_a_folder_that_is_not_trusted_says_so(

@@ -11,21 +11,22 @@ import pytest
 
 from oi_tui.app.engine.core.encoding import as_json
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.events import AnyEvent, InputRequested
-from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.core.events import AnyEvent, InputRequested, OutputAdded, ProgressReported
+from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
-from oi_tui.app.engine.sandbox.profile import Profile
+from oi_tui.app.engine.sandbox.profile import Profile, RungChoice
 from oi_tui.app.engine.testing import FakeKernels
-from oi_tui.app.engine.tools.file_calls import FileCalls, run_cell, tools_of_files, trial_cell
+from oi_tui.app.engine.tools.file_calls import FileCalls, kernel_of, run_cell, tools_of_files, trial_cell
 from oi_tui.app.engine.tools.ties import ToolTies
-from oi_tui.app.engine.tools.tool import ToolFailed
-from oi_tui.app.engine.tools.tool_file import ToolFile, WrongToolFile, read_functions
+from oi_tui.app.engine.tools.tool import Capabilities, ToolFailed
+from oi_tui.app.engine.tools.tool_file import ToolFile, WrongToolFile, declared_tools
 from oi_tui.app.engine.tools.tool_runner import ToolRunner
 from oi_tui.app.engine.tools.toolbox import Toolbox
 from oi_tui.app.guide.pages import guide_page
 from oi_tui.plugins.decisions_file import plugin_decisions, tool_file_decisions
+from oi_tui.plugins.description import consent_lines
 from oi_tui.plugins.tool_files import enabled_tool_files, find_tool_file, find_tool_files, tool_file_troubles
 from support.enclosure import why_no_rung
 from support.plugin_packages import plugin_home
@@ -71,14 +72,14 @@ class Bell:
 
 def test_G15_what_a_function_takes_is_read_off_its_hints_and_docstring_and_nothing_runs(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    ring, wait = read_functions(HINTS.replace("{mark!r}", repr(str(mark))))
+    ring, wait = declared_tools(HINTS.replace("{mark!r}", repr(str(mark)))).functions
     assert not mark.exists()
-    assert (ring.name, ring.description, ring.paths, ring.is_async) == ("ring", "Ring a bell.", ("where",), False)
+    assert (ring.name, ring.description, ring.output, ring.is_async) == ("ring", "Ring a bell.", "", False)
     assert ring.schema == {
         "type": "object",
         "properties": {
             "times": {"type": "integer", "description": "How often."},
-            "how": {"enum": ["soft", "loud"], "default": "soft"},
+            "how": {"enum": ["loud", "soft"], "default": "soft"},
             "where": {"anyOf": [{"type": "string", "description": "A path."}, {"type": "null"}], "default": None},
             "names": {"type": "array", "items": {"type": "string"}, "description": "Who hears it."},
             "extra": {
@@ -97,8 +98,8 @@ def test_G15_the_guides_example_works_as_it_stands_there() -> None:
     page = guide_page("tools")
     assert page is not None
     code, _ = re.findall(r"```python\n(.*?)```", page.text, re.DOTALL)
-    [count] = read_functions(code)
-    assert (count.name, count.paths, count.schema["required"]) == ("count_words", ("path",), ["path"])
+    [count] = declared_tools(code).functions
+    assert (count.name, count.schema["required"]) == ("count_words", ["path"])
 
 
 @pytest.mark.parametrize(
@@ -109,8 +110,7 @@ def test_G15_the_guides_example_works_as_it_stands_there() -> None:
         ("def f(x):\n    'Do.'", "argument x has no type hint"),
         ("def f(*x: int):\n    'Do.'", "takes arguments without a name"),
         ("def f(x: int, /):\n    'Do.'", "takes arguments without a name"),
-        ("def f(x: bytes):\n    'Do.'", "has the hint bytes; known are str"),
-        ("def f(x: list[Path]):\n    'Do.'", "has paths within another type"),
+        ("def f(x: complex):\n    'Do.'", "has the hint complex; known are str"),
         ("def f(x: Literal[None]):\n    'Do.'", "Literal of something else"),
         ("def f(x: 'int |'):\n    'Do.'", "which is no Python"),
         ("def größe(x: int):\n    'Do.'", "whose name is none for a tool"),
@@ -122,11 +122,144 @@ def test_G15_the_guides_example_works_as_it_stands_there() -> None:
 )
 def test_G15_a_file_that_can_be_none_says_why(text: str, why: str) -> None:
     with pytest.raises(WrongToolFile, match=why):
-        read_functions(text)
+        declared_tools(text)
+
+
+CLASSES = '''
+import enum
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, NotRequired, Optional, TypedDict, Union
+
+class Colour(enum.Enum):
+    """Of a buoy."""
+    RED = "red"
+    GREEN = "green"
+
+class Grade(enum.IntEnum):
+    LOW = enum.auto()
+    HIGH = enum.auto()
+
+@dataclass
+class Buoy:
+    colour: Colour
+    depth: float = 2
+    names: list[str] = field(default_factory=list)
+
+@dataclass
+class Light(Buoy):
+    flashes: int = 1
+
+class Place(TypedDict):
+    name: str
+    chart: NotRequired[Path]
+
+class Position(NamedTuple):
+    north: float
+    east: float
+
+def tell(
+    buoys: list[Buoy],
+    light: Optional[Light] = None,
+    place: Place = {"name": "here"},
+    position: "Position | None" = None,
+    grade: Grade = Grade.LOW,
+    day: date | None = None,
+    price: Union[Decimal, None] = None,
+    charts: dict[str, Path] = {},
+    pair: tuple[int, str] = (0, ""),
+    tags: set[str] = frozenset(),
+    flag: bool | str = False,
+) -> str:
+    """Tell all."""
+    return repr([buoys, light, place, position, grade, day, price, charts, pair, tags, flag])
+'''
+
+
+async def test_G15_classes_of_the_file_are_what_a_function_takes_and_gets(tmp_path: Path) -> None:
+    declared = declared_tools(CLASSES)
+    [tell] = declared.functions
+    taken, classes = tell.schema["properties"], tell.schema["$defs"]
+    assert taken["buoys"] == {"type": "array", "items": {"$ref": "#/$defs/Buoy"}}
+    assert sorted(classes["Colour"]["enum"]) == ["green", "red"]
+    assert classes["Grade"]["enum"] == [1, 2]
+    assert classes["Buoy"]["required"] == ["colour"]
+    assert classes["Light"]["properties"]["flashes"] == {"type": "integer", "default": 1}
+    assert classes["Place"]["required"] == ["name"]
+    assert tell.schema["required"] == ["buoys"]
+    kernels = Kernels(Launch(cwd=tmp_path))
+    runner = ToolRunner(FileCalls(kernels).tool(ToolFile("tools/tell.py", "/t/tell.py", CLASSES, declared), tell))
+    given = {
+        "buoys": [{"colour": "red"}, {"colour": "green", "depth": 3, "names": ["Ann"]}],
+        "light": {"colour": "green", "flashes": 4},
+        "place": {"name": "quay", "chart": "q.png"},
+        "position": [54.3, 10.1],
+        "grade": 2,
+        "day": "2026-11-24",
+        "price": "1.50",
+        "charts": {"a": "a.png"},
+        "pair": [1, "x"],
+        "tags": ["x"],
+        "flag": "yes",
+    }
+    try:
+        said = await called(runner, given)
+        assert said == (
+            "[[Buoy(colour=<Colour.RED: 'red'>, depth=2, names=[]), "
+            "Buoy(colour=<Colour.GREEN: 'green'>, depth=3.0, names=['Ann'])], "
+            "Light(colour=<Colour.GREEN: 'green'>, depth=2, names=[], flashes=4), "
+            "{'name': 'quay', 'chart': PosixPath('q.png')}, Position(north=54.3, east=10.1), <Grade.HIGH: 2>, "
+            "datetime.date(2026, 11, 24), Decimal('1.50'), {'a': PosixPath('a.png')}, (1, 'x'), {'x'}, 'yes']"
+        )
+        assert "'blue' is not one of" in await called(runner, {"buoys": [{"colour": "blue"}]})
+        assert "False]" in await called(runner, {"buoys": []}), "what is left out has the function's own default"
+    finally:
+        await kernels.close()
+
+
+async def called(runner: ToolRunner, arguments: dict[str, object]) -> str:
+    """The text of what a call gives, or of what went wrong."""
+    said: list[str] = []
+
+    def take(event: AnyEvent) -> None:
+        match getattr(event, "output", event):
+            case RichOutput(data=data):
+                said.append(data["text/plain"])
+            case ErrorOutput(value=value):
+                said.append(value)
+            case _:
+                pass
+
+    async with asyncio.timeout(60):
+        await runner.run(as_json(arguments).decode(), "b1", take)
+    return "".join(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("class C:\n    x: int\ndef f(x: C):\n    'Do.'", "is no enumeration, dataclass, TypedDict or NamedTuple"),
+        ("class C(NamedTuple):\n    x: 'C'\ndef f(x: C):\n    'Do.'", "a class that holds itself"),
+        ("@dataclass\nclass C(Other):\n    x: int\ndef f(x: C):\n    'Do.'", "a class that is made of Other"),
+        ("class C(Enum):\n    x = go()\ndef f(x: C):\n    'Do.'", "whose x is neither a text nor a whole number"),
+        ("class C(Enum):\n    mro = 1\ndef f(x: C):\n    'Do.'", "a class that cannot be read"),
+        ("class A(B): pass\nclass B(A): pass\ndef f(x: A):\n    'Do.'", "is no enumeration, dataclass"),
+        (f"def f(x: Literal[{', '.join(map(str, range(9_000)))}]):\n    'Do.'", "more words than fit into a request"),
+        ("CAPABILITIES = {'writes': go()}\ndef f():\n    'Do.'", "is not one dict, written out and set once"),
+        ("CAPABILITIES = {}\nCAPABILITIES = {'writes': False}\ndef f():\n    'Do.'", "set once"),
+        ("CAPABILITIES = {'reads': True}\ndef f():\n    'Do.'", "no dict of writes, destroys, network, repeatable"),
+        ("CAPABILITIES = {'writes': 0}\ndef f():\n    'Do.'", "with True or False"),
+    ],
+)
+def test_G15_a_class_or_a_declaration_that_cannot_be_read_is_named(text: str, why: str) -> None:
+    with pytest.raises(WrongToolFile, match=why):
+        declared_tools(text)
 
 
 def test_G15_a_default_that_has_no_value_is_none_that_is_told() -> None:
-    [found] = read_functions("def f(x: int = {[]: 1}):\n    'Do.'")  # before anybody agreed to the file
+    [found] = declared_tools("def f(x: int = {[]: 1}):\n    'Do.'").functions  # before anybody agreed to the file
     assert found.schema["properties"] == {"x": {"type": "integer"}}
 
 
@@ -169,7 +302,7 @@ def test_G16_a_new_or_changed_file_has_no_tools_until_the_person_agrees_and_is_t
     assert list(enabled_tool_files(place / "work")) == []
     enable("tools/bell.py")
     [file] = enabled_tool_files(place / "work")
-    assert (file.origin, file.text, [one.name for one in file.functions]) == (
+    assert (file.origin, file.text, [one.name for one in file.declared.functions]) == (
         "tools/bell.py",
         own.read_text(),
         ["ring"],
@@ -262,6 +395,11 @@ def read(path: Path) -> str:
     """Read a file."""
     return path.read_text()
 
+def fail(path: Path) -> None:
+    """Fail."""
+    import statistics
+    statistics.mean(map(float, [path.read_text()]))
+
 def write(path: Path) -> None:
     """Write a file."""
     path.write_text("x")
@@ -279,7 +417,7 @@ def name_of_module() -> str:
     """Where it is."""
     return __name__.partition("_file_")[0]
 '''
-FILE = ToolFile("tools/bell.py", "/nowhere/tools/bell.py", BELL, read_functions(BELL))
+FILE = ToolFile("tools/bell.py", "/nowhere/tools/bell.py", BELL, declared_tools(BELL))
 
 
 class Bells:
@@ -290,7 +428,7 @@ class Bells:
         self._calls = FileCalls(kernels)
 
     def runner(self, name: str) -> ToolRunner:
-        return ToolRunner(self._calls.tool(FILE, next(one for one in FILE.functions if one.name == name)))
+        return ToolRunner(self._calls.tool(FILE, next(one for one in FILE.declared.functions if one.name == name)))
 
     async def call(self, name: str, answer: str | None = None, **arguments: object) -> tuple[RunResult, str]:
         said: list[str] = []
@@ -337,8 +475,11 @@ async def test_G17_functions_run_in_a_kernel_of_their_own_in_the_sandbox_of_code
         assert (work / "in.txt").read_text() == "x"
         failed, why = await bells.call("read", path=str(home / "secret"))
         assert failed.status == "error"
-        assert why.splitlines()[-1].startswith("FileNotFoundError")
+        assert why.startswith("FileNotFoundError")
+        assert len(why.splitlines()) == 1, "the tool is not what has to be mended"
+        failed, why = await bells.call("fail", path="in.txt")
         assert why.startswith("File /nowhere/tools/bell.py"), "the traceback begins in the file"
+        assert (why.count("File "), why.splitlines()[-1]) == (1, "ValueError: could not convert string to float: 'x'")
         assert BELL not in why
         await bells.call("write", path=str(home / "out.txt"))
         assert not (home / "out.txt").exists()
@@ -350,7 +491,162 @@ async def test_G17_functions_run_in_a_kernel_of_their_own_in_the_sandbox_of_code
         assert (await bells.call("rung"))[1] == "[]", "a restart of all kernels is one of this"
     finally:
         await kernels.close()
-    assert kernels.tool_kernel().state == "cold"
+    assert kernels.tool_kernel(writes=True, network=False).state == "cold"
+
+
+READER = """
+import os
+import socket
+from pathlib import Path
+
+CAPABILITIES = {"writes": False, "network": %s, "repeatable": True}
+
+def read(path: Path) -> str:
+    \"\"\"Read a file.\"\"\"
+    return path.read_text()
+
+def write(path: Path) -> str:
+    \"\"\"Write a file, though it says that it does not.\"\"\"
+    CAPABILITIES["writes"] = True
+    for change in (lambda: path.write_text("x"), lambda: os.unlink("kept"), lambda: os.rename("kept", "lost")):
+        try:
+            change()
+        except OSError as error:
+            print(type(error).__name__)
+    return "ended"
+
+def connect(port: int) -> None:
+    \"\"\"Connect to this machine.\"\"\"
+    socket.create_connection(("127.0.0.1", port), timeout=5)
+"""
+
+
+@pytest.mark.parametrize("rung", ["space", "lock"])
+async def test_G20_a_file_that_declares_that_it_only_reads_cannot_write(tmp_path: Path, rung: RungChoice) -> None:
+    if why := why_no_rung(rung):
+        pytest.skip(why)
+    work, home = tmp_path / "work", tmp_path / "home"
+    for folder in (work, home):
+        folder.mkdir()
+    (work / "kept").write_text("kept")
+    profile = Profile(mode="workspace-write", workspace=work, home=home, network="full", rung=rung)
+    kernels = Kernels(Launch(cwd=work, sandbox=profile))
+    reader = FileCalls(kernels)
+    file = ToolFile("tools/reader.py", "/nowhere/reader.py", READER % False, declared_tools(READER % False))
+    tools = {one.name: reader.tool(file, one) for one in file.declared.functions}
+    assert tools["write"].capabilities == Capabilities(writes=False, network=False, repeatable=True)
+    assert tools["write"].confinement.offline
+    writer = FileCalls(kernels).tool(FILE, FILE.declared.functions[0])
+    assert (writer.capabilities.writes, writer.capabilities.network) == (True, False), "no network undeclared"
+    reaches = file._replace(declared=declared_tools(READER % True))
+    assert reader.tool(reaches, reaches.declared.functions[0]).capabilities.network
+    try:
+        assert await called(ToolRunner(tools["read"]), {"path": "kept"}) == "kept"
+        assert (await called(ToolRunner(tools["write"]), {"path": "new"})).endswith("ended")
+        assert sorted(one.name for one in work.iterdir()) == ["kept"]
+        assert (work / "kept").read_text() == "kept"
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            assert "Error" in await called(ToolRunner(tools["connect"]), {"port": port})
+    finally:
+        await kernels.close()
+
+
+def test_G20_what_no_sandbox_holds_a_file_to_counts_for_nothing(tmp_path: Path) -> None:
+    open_to_all = Profile(mode="danger-full-access", workspace=tmp_path, home=tmp_path)
+    file = ToolFile("tools/reader.py", "/nowhere/reader.py", READER % False, declared_tools(READER % False))
+    for launch in (Launch(cwd=tmp_path), Launch(cwd=tmp_path, sandbox=open_to_all)):
+        found = FileCalls(Kernels(launch)).tool(file, file.declared.functions[0])
+        assert (found.capabilities.writes, found.capabilities.network) == (True, True)
+
+
+def test_G20_what_a_file_declares_is_shown_before_it_is_enabled_and_belongs_to_what_was_agreed(place: Path) -> None:
+    own = place / "home" / "config" / "oi-tui" / "tools" / "bell.py"
+    own.write_text('CAPABILITIES = {"writes": False}\n' + own.read_text())
+    enable("bell")
+    found = find_tool_file("bell", None)
+    assert found is not None
+    assert consent_lines(found)[0] == "Declares: only reads: the sandbox lets it write no file; no network"
+    own.write_text(own.read_text().replace("False", "True", 1))
+    assert list(enabled_tool_files(None)) == []
+    found = find_tool_file("bell", None)
+    assert found is not None
+    assert consent_lines(found)[0] == "Declares: may write where your code may; no network"
+
+
+COUNTER = '''
+from __future__ import annotations
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from oi_tui.plugins.api import ToolOutput
+
+def count(times: int, output) -> str:
+    """Count."""
+    for number in range(times):
+        output.report(number + 1, times, f"at {number}")
+    output.print("counted\\n")
+    return "all"
+
+async def wait(told: ToolOutput) -> None:
+    """Wait."""
+    told.report(0.5)
+    told.show({"text": "shown"})
+
+def lie(output) -> None:
+    """Lie."""
+    output.report(float("nan"))
+
+def forge() -> None:
+    """Forge."""
+    from IPython.display import display
+    for told in ({"done": "much"}, {"done": 1, "total": "x"}, [], None, {"done": 1, "message": "m" * 5000}):
+        display({"application/vnd.oi-tui.progress+json": told}, raw=True)
+'''
+
+
+async def test_G21_a_function_of_a_file_says_how_far_it_is_as_one_of_a_plugin_does(tmp_path: Path) -> None:
+    file = ToolFile("tools/counter.py", "/nowhere/counter.py", COUNTER, declared_tools(COUNTER))
+    kernels = Kernels(Launch(cwd=tmp_path))
+    calls = FileCalls(kernels)
+    tools = {one.name: calls.tool(file, one) for one in file.declared.functions}
+    assert [*tools["count"].schema["properties"]] == ["times"]
+    assert tools["wait"].schema["properties"] == {}
+
+    async def call(name: str, **arguments: object) -> tuple[str, list[Progress], str]:
+        reports: list[Progress] = []
+        said: list[str] = []
+
+        def take(event: AnyEvent) -> None:
+            match event:
+                case ProgressReported(progress=progress) if progress is not None:
+                    reports.append(progress)
+                case OutputAdded(output=StreamOutput(text=text)):
+                    said.append(text)
+                case OutputAdded(output=RichOutput(data=data)):
+                    said.append(str(data.get("text/plain", data)))
+                case OutputAdded(output=ErrorOutput(value=value)):
+                    said.append(value)
+                case _:
+                    pass
+
+        async with asyncio.timeout(60):
+            result = await ToolRunner(tools[name]).run(as_json(arguments).decode(), "b1", take)
+        return result.status, reports, "".join(said)
+
+    try:
+        for times in (3, 5_000):
+            status, reports, said = await call("count", times=times)
+            assert (status, said) == ("ok", "counted\nall")
+            assert reports[-1] == Progress(done=times, total=times, message=f"at {times - 1}")
+        assert (await call("wait"))[1:] == ([Progress(done=0.5)], "{'text': 'shown'}")
+        status, reports, said = await call("lie")
+        assert (status, reports) == ("error", [])
+        assert "progress is a finite number" in said
+        status, reports, said = await call("forge")
+        assert (status, said, len(reports)) == ("ok", "", 1), "what is no progress is nothing"
+        assert len(reports[0].message) == 1_000
+    finally:
+        await kernels.close()
 
 
 async def test_G17_a_call_is_interrupted_and_the_next_one_runs(tmp_path: Path) -> None:
@@ -364,11 +660,12 @@ async def test_G17_a_call_is_interrupted_and_the_next_one_runs(tmp_path: Path) -
             assert await runner.interrupt() == "signal"
             assert (await running).status == "interrupted"
             assert (await waiting)[1] == "ding"
-            await run_cell(bells.kernels.tool_kernel(), trial_cell(FILE), heard := Heard())
+            kernel = kernel_of(bells.kernels, FILE)
+            await run_cell(kernel, trial_cell(FILE), heard := Heard(), FILE.place)
             assert heard.text == "1 example, 0 failed\n"
             broken = FILE._replace(text=BELL.replace("'dingding'", "'dong'"))
             with pytest.raises(ToolFailed, match="1 of 1 failed"):
-                await run_cell(bells.kernels.tool_kernel(), trial_cell(broken), heard)
+                await run_cell(kernel, trial_cell(broken), heard, FILE.place)
             assert "Expected:\n    'dong'\nGot:\n    'dingding'" in heard.text
     finally:
         await bells.kernels.close()

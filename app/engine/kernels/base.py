@@ -252,8 +252,9 @@ class KernelSource(Protocol):
         """A Python kernel beside those of the session, not started and the caller's to close."""
         ...
 
-    def tool_kernel(self) -> Kernel:
-        """The Python kernel that calls functions of tool files: beside those that run code, in the same sandbox."""
+    def tool_kernel(self, *, writes: bool, network: bool) -> Kernel:
+        """The Python kernel that calls functions of tool files which may do this: beside those that run code, in their
+        sandbox, which is narrower where such functions need less."""
         ...
 
     def started_kernels(self) -> tuple[Kernel, ...]:

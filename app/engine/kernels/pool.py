@@ -65,7 +65,8 @@ class Kernels:
         self._kernels: dict[Language, WorkerKernel] = {}
         self._installed: dict[str, str] | None = None
         self._programs = dict(programs or {})
-        self._tool_kernel: JupyterKernel | None = None
+        self._tool_kernels: dict[tuple[bool, bool], JupyterKernel] = {}
+        """By what they may do: write, reach the network."""
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -145,12 +146,15 @@ class Kernels:
         kernel.confinement = structs.replace(kernel.confinement, apart=FRESH_KERNEL)
         return kernel
 
-    def tool_kernel(self) -> Kernel:
+    def tool_kernel(self, *, writes: bool, network: bool) -> Kernel:
         """Here, also where Python runs on a server: only here it has our sandbox."""
-        if self._tool_kernel is None:
-            cells = (for_tool_files(), *self._launch.cells_at_start)
-            self._tool_kernel = JupyterKernel(replace(self._launch, cells_at_start=cells))
-        return self._tool_kernel
+        may = (writes, network)
+        if may not in self._tool_kernels:
+            launch = self._launch
+            held = None if launch.sandbox is None else launch.sandbox.narrow(writes=writes, network=network)
+            cells = (for_tool_files(), *launch.cells_at_start)
+            self._tool_kernels[may] = JupyterKernel(replace(launch, sandbox=held, cells_at_start=cells))
+        return self._tool_kernels[may]
 
     def started_kernels(self) -> tuple[Kernel, ...]:
         """Those that were started at least once."""
@@ -182,9 +186,8 @@ class Kernels:
             )
             self._launch = replace(launch, python=python)
             self._there.leave()
-            if self._tool_kernel is not None:
-                await self._tool_kernel.close()
-                self._tool_kernel = None
+            left_behind, self._tool_kernels = self._tool_kernels, {}
+            await asyncio.gather(*(kernel.close() for kernel in left_behind.values()))
         self._no_shell = None
         left: list[OiTuiError] = []
         for language in ("python", "shell", *before, *self._there.languages):
@@ -217,16 +220,14 @@ class Kernels:
 
     async def restart(self, language: Language | None = None) -> None:
         """A fresh process for this language, or for all that were started."""
-        if language is None and self._tool_kernel is not None and self._tool_kernel.generation:
-            await self._tool_kernel.restart()
-        for kernel in self.started_kernels():
+        beside = (kernel for kernel in self._tool_kernels.values() if kernel.generation and language is None)
+        for kernel in (*beside, *self.started_kernels()):
             if language in (None, kernel.language):
                 await kernel.restart()
 
     async def close(self) -> None:
         """End all of them; idempotent."""
-        beside = () if self._tool_kernel is None else (self._tool_kernel,)
-        await asyncio.gather(*(kernel.close() for kernel in (*self._kernels.values(), *beside)))
+        await asyncio.gather(*(kernel.close() for kernel in (*self._kernels.values(), *self._tool_kernels.values())))
 
     def _make(self, language: Language) -> WorkerKernel:
         if language == "shell":

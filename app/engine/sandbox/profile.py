@@ -1,8 +1,8 @@
 """What a sandbox promises, as one pure value; how the promise is kept is the business of the modules beside."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 IsolationMode = Literal["read-only", "workspace-write", "danger-full-access"]
 """`danger-full-access` is no sandbox at all."""
@@ -81,6 +81,14 @@ class Profile:
     def holds_home(self) -> bool:
         """The workspace is the home folder or one above it: only what is known to be secret is hidden then."""
         return self.home.is_relative_to(self.workspace)
+
+    def narrow(self, *, writes: bool, network: bool) -> Self:
+        """The same sandbox for code that needs less: without `writes` it can change no file of this machine, without
+        `network` it reaches nothing. Where there is no sandbox, there is none for this either."""
+        if not self.encloses:
+            return self
+        held = self if writes else replace(self, mode="read-only")
+        return held if network else replace(held, network="none", hosts=())
 
     def describe(self) -> str:
         """One line for the person: the sandbox, what may be written, the network."""

@@ -159,7 +159,8 @@ def _effects(tool: Tool) -> tuple[str, ...]:
     """What calls may do, in plain words."""
     capabilities = tool.capabilities
     if tool.place and tool.confinement.sandboxed:
-        return ("what code may do in the sandbox", *(["uses the network"] if capabilities.network else ()))
+        may = "what code may do in the sandbox" if capabilities.writes else "reads only"
+        return (may, *(["uses the network"] if capabilities.network else ()))
     words = {
         "changes files or data": capabilities.writes,
         "may delete": capabilities.writes and capabilities.destroys,

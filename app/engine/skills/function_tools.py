@@ -4,6 +4,7 @@ says of itself; its source goes into the kernel as a run of its own, which is de
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from oi_tui.app.engine.core.chat_model import FIND_FUNCTIONS, LOAD_FUNCTION
@@ -41,8 +42,14 @@ _LOAD = {
     "properties": {"name": {"type": "string", "description": "Of the function."}},
     "required": ["name"],
 }
-_READS = Capabilities(writes=False, destroys=False, network=False, repeatable=True)
-_HELD = Confinement(sandboxed=True, offline=True)
+_tool_of_functions = partial(
+    Tool,
+    capabilities=Capabilities(writes=False, destroys=False, network=False, repeatable=True),
+    read=lambda arguments: SourceFacts(),
+    confinement=Confinement(sandboxed=True, offline=True),
+    for_small=False,
+)
+"""Neither does anything by itself: what is loaded is code that is decided about."""
 
 
 def make_function_tools(ties: ToolTies, find_embedding: Callable[[], Embedding | None], cache: Path) -> Iterable[Tool]:
@@ -72,28 +79,20 @@ def make_function_tools(ties: ToolTies, find_embedding: Callable[[], Embedding |
             await output.call(EXECUTE, {"language": "python", "code": function.code})
         return _tell_loaded(function)
 
-    yield Tool(
+    yield _tool_of_functions(
         name=FIND_FUNCTIONS,
         description="Find Python functions that the user kept from earlier sessions, by what they do.",
         schema=_FIND,
         run=find,
-        capabilities=_READS,
-        read=lambda arguments: SourceFacts(),
-        confinement=_HELD,
         unasked="it reads what functions that you kept say of themselves",
-        for_small=False,
         instructions=_tell_names,
     )
-    yield Tool(
+    yield _tool_of_functions(
         name=LOAD_FUNCTION,
         description="Define a function that the user kept, and all that it needs, in the Python kernel.",
         schema=_LOAD,
         run=load,
-        capabilities=_READS,
-        read=lambda arguments: SourceFacts(),
-        confinement=_HELD,
         unasked="the code that it runs is decided about by itself",
-        for_small=False,
     )
 
 

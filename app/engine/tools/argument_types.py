@@ -7,6 +7,9 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
+OUTPUT = "output"
+"""A parameter of this name without a hint is where the function says what it does: it is no argument of a call."""
+
 _REFERENCE = "#/$defs/{name}"
 
 
@@ -18,6 +21,17 @@ class ArgumentType(NamedTuple):
     """The value of this type that a JSON value means; ValueError if it means none."""
     schema: Callable[[], dict[str, Any]] | None = None
     """Its schema, where msgspec cannot make it."""
+
+
+class Parameter(NamedTuple):
+    """What one argument of a call is."""
+
+    name: str
+    kind: ArgumentType
+    description: str
+    is_required: bool
+    default: object
+    """What counts where it is left out; one that JSON cannot say is not told."""
 
 
 def argument_type(hint: Any) -> ArgumentType:
@@ -36,7 +50,23 @@ def argument_type(hint: Any) -> ArgumentType:
     return ArgumentType(hint, lambda value: msgspec.convert(value, hint, dec_hook=_decode))
 
 
-def argument_schemas(kinds: Sequence[ArgumentType]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def arguments_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """JSON schema of the arguments of a call."""
+    schemas, definitions = _schemas([one.kind for one in parameters])
+    properties: dict[str, Any] = {}
+    for one, schema in zip(parameters, schemas, strict=True):
+        properties[one.name] = schema | ({"description": one.description} if one.description else {})
+        if not one.is_required:
+            try:
+                properties[one.name]["default"] = msgspec.to_builtins(one.default)
+            except (TypeError, ValueError):
+                continue
+    required = [one.name for one in parameters if one.is_required]
+    whole: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return whole | ({"required": required} if required else {}) | ({"$defs": definitions} if definitions else {})
+
+
+def _schemas(kinds: Sequence[ArgumentType]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The schema of each, and the definitions that these share."""
     own = [kind.hint for kind in kinds if kind.schema is None]
     made, definitions = msgspec.json.schema_components(own, schema_hook=_schema_of, ref_template=_REFERENCE)

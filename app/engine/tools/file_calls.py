@@ -1,21 +1,31 @@
 """Tools of files: their calls run in a kernel beside those that run code, in the same sandbox."""
 
 import asyncio
+import contextlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from oi_tui.app.engine.core.encoding import text_digest
-from oi_tui.app.engine.core.events import AnyEvent, InputRequested, OutputAdded
-from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
+from oi_tui.app.engine.core.events import AnyEvent, InputRequested, OutputAdded, OutputUpdated
+from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.tools.ties import MakeTools, ToolTies
 from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
 from oi_tui.app.engine.tools.tool_file import FileFunction, ToolFile
+
+_SYSTEM_ERRORS: list[type[OSError]] = [OSError, *OSError.__subclasses__(), *ConnectionError.__subclasses__()]
+_OF_THE_SYSTEM = frozenset(kind.__name__ for kind in _SYSTEM_ERRORS)
+"""Names of what Python raises where the system refuses."""
+
+PROGRESS = "application/vnd.oi-tui.progress+json"
+"""How far a call is, as it comes out of its kernel; the screen is told in the same way as of other tools."""
 
 LONGEST_ERROR = 4_000
 """Characters of a traceback, its end."""
@@ -32,28 +42,31 @@ def tools_of_files(find: FindToolFiles) -> MakeTools:
             return
         calls = FileCalls(ties.kernels)
         for file in files:
-            yield from (calls.tool(file, function) for function in file.functions)
+            yield from (calls.tool(file, function) for function in file.declared.functions)
 
     return make
 
 
 class FileCalls:
-    """The calls of one session, one after the other in one kernel, which is started with the first."""
+    """The calls of one session. What may do the same shares a kernel, which is started with the first call, and in
+    which one call comes after the other."""
 
     def __init__(self, kernels: KernelSource) -> None:
         self._kernels = kernels
-        self._lock = asyncio.Lock()
+        self._locks: defaultdict[Capabilities, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def tool(self, file: ToolFile, function: FileFunction) -> Tool:
-        """The tool that this function is."""
-        kernel = self._kernels.tool_kernel()
+        """The tool that this function is. What its file declares counts as far as the sandbox holds it to that."""
+        declared = file.declared.capabilities
+        kernel = kernel_of(self._kernels, file)
         held = structs.replace(kernel.confinement, packages=None)
+        writes = declared.writes or held.reach is None or bool(held.reach.writes)
         return Tool(
             name=function.name,
             description=function.description,
             schema=function.schema,
             run=partial(self._run, file, function),
-            capabilities=Capabilities(network=not held.offline),
+            capabilities=structs.replace(declared, writes=writes, network=not held.offline),
             confinement=held,
             origin=file.origin,
             place=kernel.place,
@@ -61,13 +74,20 @@ class FileCalls:
 
     async def _run(self, file: ToolFile, function: FileFunction, arguments: Arguments, output: ToolOutput) -> None:
         source = call_cell(file, function, arguments)
-        async with self._lock:
-            await run_cell(self._kernels.tool_kernel(), source, output)
+        async with self._locks[file.declared.capabilities]:
+            await run_cell(kernel_of(self._kernels, file), source, output, file.place)
+
+
+def kernel_of(kernels: KernelSource, file: ToolFile) -> Kernel:
+    """What calls of this file run in: it can do no more than the file declares."""
+    may = file.declared.capabilities
+    return kernels.tool_kernel(writes=may.writes, network=may.network)
 
 
 def call_cell(file: ToolFile, function: FileFunction, arguments: Arguments) -> str:
     """The cell that calls it, after that of `preparation.for_tool_files`."""
-    call = _of_file(file) | {"function": function.name, "arguments": arguments, "paths": function.paths}
+    call = _of_file(file) | {"function": function.name, "arguments": arguments}
+    call |= {"output": function.output, "progress": PROGRESS}
     called = f"oi_tui_call({json.dumps(call)!r})"
     return f"oi_tui_show({'await ' if function.is_async else ''}{called})"
 
@@ -81,8 +101,9 @@ def _of_file(file: ToolFile) -> dict[str, Any]:
     return {"place": file.place, "digest": text_digest(file.text), "text": file.text}
 
 
-async def run_cell(kernel: Kernel, source: str, output: ToolOutput) -> None:
-    """Run a cell and pass on what it puts out; ToolFailed with the end of its traceback if it fails."""
+async def run_cell(kernel: Kernel, source: str, output: ToolOutput, place: str) -> None:
+    """Run a cell that calls what the file at that place holds, and pass on what it puts out; ToolFailed with the end of
+    its traceback if it fails."""
     errors: list[str] = []
     answering: set[asyncio.Task[None]] = set()
 
@@ -98,7 +119,11 @@ async def run_cell(kernel: Kernel, source: str, output: ToolOutput) -> None:
             case OutputAdded(output=StreamOutput(text=text)):
                 output.print(text)
             case OutputAdded(output=ErrorOutput() as error):
-                errors.append(_traceback(error))
+                errors.append(_traceback(error, place))
+            case OutputAdded(output=RichOutput(data=data)) | OutputUpdated(output=RichOutput(data=data)) if (
+                PROGRESS in data
+            ):
+                _report(data[PROGRESS], output)
             case OutputAdded(output=RichOutput() as shown):
                 output.show(shown)
             case InputRequested():
@@ -122,8 +147,18 @@ async def run_cell(kernel: Kernel, source: str, output: ToolOutput) -> None:
             raise ToolFailed("It was interrupted.")
 
 
-def _traceback(error: ErrorOutput) -> str:
-    """What went wrong in the file, without the cell that called it."""
+def _report(progress: object, output: ToolOutput) -> None:
+    """Pass on how far the call is. It comes out of a kernel, where anything could have written it."""
+    with contextlib.suppress(TypeError, ValueError, OverflowError, msgspec.ValidationError):
+        told = msgspec.convert(progress, Progress)
+        output.report(told.done, told.total, told.message)
+
+
+def _traceback(error: ErrorOutput, place: str) -> str:
+    """What went wrong in the file at that place, without the cell that called it and the libraries that it called. Of a
+    file or a machine that is not there, one line: the tool is not what has to be mended."""
+    last = safe_text(f"{error.name}: {error.value}")
+    if error.name in _OF_THE_SYSTEM:
+        return last
     frames = [safe_text(frame).strip("\n") for frame in error.traceback[2:-1]]
-    kept = [frame for frame in frames if "oi_tui_" not in frame and not frame.lstrip().startswith("[... skipping")]
-    return "\n".join([*kept, safe_text(f"{error.name}: {error.value}")])
+    return "\n".join([*(frame for frame in frames if frame.lstrip().startswith(f"File {place}")), last])

@@ -12,12 +12,10 @@ A synchronous function runs in a thread of its own. Arguments have the types of 
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
-
-import msgspec
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.tools.argument_types import ArgumentType, argument_schemas, argument_type
+from oi_tui.app.engine.tools.argument_types import OUTPUT, Parameter, argument_type, arguments_schema
 from oi_tui.app.engine.tools.docstring_words import DocstringWords, read_docstring
 from oi_tui.app.engine.tools.results import tool_result
 from oi_tui.app.engine.tools.thread_call import call_in_thread
@@ -32,23 +30,6 @@ from oi_tui.app.engine.tools.tool import (
     error_text,
 )
 
-OUTPUT = "output"
-"""A parameter of this name without an annotation gets the `ToolOutput`."""
-
-
-class _Parameter(NamedTuple):
-    """What one argument of a call is."""
-
-    name: str
-    kind: ArgumentType
-    description: str
-    default: object
-    """`inspect.Parameter.empty` where there is none."""
-
-    @property
-    def is_required(self) -> bool:
-        return self.default is inspect.Parameter.empty
-
 
 def tool_of(function: Callable[..., Any], **about: Any) -> Tool:
     """The tool that this function is. `about` are fields of `Tool`: what the function cannot say (`capabilities`,
@@ -58,7 +39,7 @@ def tool_of(function: Callable[..., Any], **about: Any) -> Tool:
         raise SettingsError(f"{name!r} is no name for a tool: a letter, then letters, digits, _ and -.")
     told = read_docstring(inspect.getdoc(function) or "")
     parameters, output = _parameters(function, name, told)
-    schema = about.pop("schema", None) or _schema(parameters)
+    schema = about.pop("schema", None) or arguments_schema(parameters)
     description = str(about.pop("description", "") or told.description or name.replace("_", " "))[:LONGEST_DESCRIPTION]
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
@@ -74,14 +55,14 @@ def tool_of(function: Callable[..., Any], **about: Any) -> Tool:
         raise SettingsError(f"The function {name} cannot be a tool: {error}") from error
 
 
-def _parameters(function: Callable[..., Any], name: str, told: DocstringWords) -> tuple[list[_Parameter], str]:
+def _parameters(function: Callable[..., Any], name: str, told: DocstringWords) -> tuple[list[Parameter], str]:
     """What calls are made of, and the parameter that gets the output, "" if none does."""
     try:
         hints = get_type_hints(function, include_extras=True)
         signature = inspect.signature(function)
     except (NameError, TypeError, ValueError) as error:
         raise SettingsError(f"The type hints of the function {name} cannot be read: {error}") from error
-    parameters: list[_Parameter] = []
+    parameters: list[Parameter] = []
     output = ""
     for one in signature.parameters.values():
         hint = hints.get(one.name, Any)
@@ -96,7 +77,9 @@ def _parameters(function: Callable[..., Any], name: str, told: DocstringWords) -
         except TypeError as error:
             raise SettingsError(f"The function {name} cannot be a tool: {one.name} is {error}") from error
         described = written or told.arguments.get(one.name, "")
-        parameters.append(_Parameter(one.name, kind, described[:LONGEST_DESCRIPTION], one.default))
+        parameters.append(
+            Parameter(one.name, kind, described[:LONGEST_DESCRIPTION], one.default is one.empty, one.default)
+        )
     return parameters, output
 
 
@@ -110,23 +93,7 @@ def _plain_hint(hint: Any) -> tuple[Any, str]:
     return Annotated[(plain, *kept)] if kept else plain, next((text for text in texts if isinstance(text, str)), "")
 
 
-def _schema(parameters: list[_Parameter]) -> dict[str, Any]:
-    """JSON schema of the arguments."""
-    schemas, definitions = argument_schemas([one.kind for one in parameters])
-    properties: dict[str, Any] = {}
-    for one, schema in zip(parameters, schemas, strict=True):
-        properties[one.name] = schema | ({"description": one.description} if one.description else {})
-        if not one.is_required:
-            try:
-                properties[one.name]["default"] = msgspec.to_builtins(one.default)
-            except (TypeError, ValueError):  # it has one, which cannot be told
-                continue
-    required = [one.name for one in parameters if one.is_required]
-    whole: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    return whole | ({"required": required} if required else {}) | ({"$defs": definitions} if definitions else {})
-
-
-def _values(parameters: list[_Parameter], arguments: Arguments) -> dict[str, Any]:
+def _values(parameters: list[Parameter], arguments: Arguments) -> dict[str, Any]:
     """The arguments as the function wants them; ToolFailed for one that is none."""
     values: dict[str, Any] = {}
     for one in parameters:
