@@ -35,8 +35,8 @@ from oi_tui.widgets.timeline.source_view import SourceView
 _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "tab", "shift+tab", "ctrl+up"})
 
 BY_NUMBER = "Press a number to approve. Enter never approves."
-UNSEEN = "Look at the end of the code first."
-_OF_ARMING = (BY_NUMBER, UNSEEN, TOO_EARLY, WRITTEN_ON)  # said no longer when the keys count again
+_UNSEEN = "Look at the end first"
+_OF_ARMING = (BY_NUMBER, TOO_EARLY, WRITTEN_ON)  # said no longer when the keys count again
 
 
 class ApprovalPanel(Widget, can_focus=True):
@@ -295,7 +295,8 @@ class ApprovalPanel(Widget, can_focus=True):
             return False
         seen = self.query_one(SourceView).end_seen
         if runs and not seen:
-            self._said = UNSEEN
+            key = answer_keys(keymap_of(self))["approval.end"]
+            self._said = f"{_UNSEEN}: {key} shows it." if key else f"{_UNSEEN}."
             self._refresh()
         return seen or not runs
 
@@ -320,7 +321,8 @@ class ApprovalPanel(Widget, can_focus=True):
         self.arming.look()
         if self.request is not None and self.armed != self.arming.is_armed:
             self.armed = self.arming.is_armed
-            self._said = "" if self.armed and self._said in _OF_ARMING else self._said
+            over = self.armed and (self._said in _OF_ARMING or self._said.startswith(_UNSEEN))
+            self._said = "" if over else self._said
             self._refresh()
 
     def _enter(self, stage: ApprovalStage, *, own_act: bool = False) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from oi_tui.app.engine.core.chat_model import EDIT_FILE, WRITE_FILE
 from oi_tui.app.engine.core.encoding import as_json, decode_arguments
 from oi_tui.app.engine.core.events import DecisionRequested
 from oi_tui.app.engine.text.words import quantity
@@ -11,20 +12,36 @@ from oi_tui.app.engine.text.words import quantity
 FOLDED_LINES, FOLDED_CHARACTERS = 4, 300
 """Of a field where a preview shows what the call does; more of it is folded."""
 
+LONGEST_LINE = 1_000
+"""Characters of a line of a diff; a longer one may have been cut."""
+
 LABEL = 24
 """Characters of a label before the fields beside it are moved."""
 
 
 def call_text(request: DecisionRequested, source: str, *, full: bool) -> tuple[str, str]:
-    """What is shown of a call with these arguments, and the language it is in: fields, then the preview. Without a
-    preview, or with `full`, nothing of a field is left out. Arguments that cannot be read are shown as they are."""
+    """What is shown of a call with these arguments, and the language it is in: fields, then the preview; of a
+    change by our own tools its diff alone, and with `full` the arguments below it. Without a preview, or with `full`,
+    nothing of a field is left out. Arguments that cannot be read are shown as they are."""
     try:
         arguments = decode_arguments(source)
     except ValueError:
         return source, "json"
     preview, language = _preview(request) if source == request.source else ("", "")
+    if _is_whole_diff(request, source, preview, language):
+        told = "\n".join(f"    {line}" for line in _fields(arguments, folds=False))
+        return (f"{preview}\n\narguments\n{told}" if full else preview), language
     fields = "\n".join(_fields(arguments, folds=bool(preview) and not full)) or "no arguments"
     return (f"{fields}\n\n{preview}", language) if preview else (fields, "")
+
+
+def _is_whole_diff(request: DecisionRequested, source: str, preview: str, language: str) -> bool:
+    """Whether this diff says all that the call would do, so that its arguments would only show it a second time: one
+    of our tools made it, which then writes just that, and nothing of it is cut or left out, as ends of lines are."""
+    ours = request.tool in (EDIT_FILE, WRITE_FILE) and not request.origin and not request.preview_remark
+    lines = preview.split("\n")
+    whole = all(not line.startswith("…") and len(line) <= LONGEST_LINE for line in lines)
+    return ours and language == "diff" and whole and "\\r" not in source and "\r" not in source
 
 
 def _preview(request: DecisionRequested) -> tuple[str, str]:

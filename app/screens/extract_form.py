@@ -86,7 +86,6 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
 
     def on_mount(self) -> None:
         """Begin where nothing is typed yet."""
-        self.query_one(KeyRow).labels = key_labels(self)
         first = next((field for field in FIELDS[:3] if not self._kept.get(field.name)), FIELDS[0])
         self._input(first.name).focus()
 
@@ -94,14 +93,29 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
         """Say what the field means."""
         self.query_one("#extract-hint", Words).update(self._current_field.hint)
         source, output = self._input("source"), self._input("output")
-        if self._current_field.name == "output" and source.value.strip() and not output.value:
-            output.value = proposed_output(source.value)
+        proposed = proposed_output(source.value) if source.value.strip() else ""
+        if self._current_field.name == "output" and proposed and output.value in ("", proposed):
+            output.value = proposed
+            output.select_all()  # who wants another name types it
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        does = "complete" if self._completes else "next field"
+        self.query_one(KeyRow).labels = key_labels(self, words={"tab": (does, does.split()[0])})
+
+    @property
+    def _completes(self) -> bool:
+        """Whether what is typed can be the beginning of a path, or of a type."""
+        field, text = self._current_field, self._input(self._current_field.name).value
+        is_list = field.name == "schema" and ("," in text or ":" in text)
+        return bool(type_ending(text)) if is_list else field.is_path and bool(text.strip())
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """What is typed stays, and what was wrong may be right now."""
         event.stop()
         self._kept[(event.input.id or "").removeprefix("extract-")] = event.value
         self._complain("")
+        self._show_keys()
 
     def action_move(self, step: int) -> None:
         """To the field below, or above; round at the ends."""
@@ -116,10 +130,14 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
             self.action_move(1)
 
     def action_complete(self) -> None:
-        """As much of a path as fits; elsewhere, and where nothing is to be added, the next field."""
-        field, area = self._current_field, self._input(self._current_field.name)
-        if not (field.is_path and area.value.strip()):
+        """As much of a path or of a type as fits; elsewhere, and where nothing is to be added, the next field."""
+        area = self._input(self._current_field.name)
+        if not self._completes:
             self.action_move(1)
+            return
+        if self._current_field.name == "schema" and (ending := type_ending(area.value)):
+            area.value += ending
+            area.cursor_position = len(area.value)
             return
         typed, names = complete_path(area.value, self._folder)
         if typed == area.value and len(names) < 2:
@@ -196,6 +214,19 @@ def proposed_output(source: str) -> str:
     whole = "/".join(parts)
     stem = whole.removesuffix(Path(whole).suffix) if parts else ""
     return f"{stem or 'records'}.extracted.jsonl"
+
+
+TYPES = ("text", "number", "integer", "date", "time", "yes/no", "list")
+"""What a field can be."""
+
+
+def type_ending(text: str) -> str:
+    """What is missing of the type that is being typed behind the last colon; "" where nothing is, or more than one
+    begins so."""
+    _, colon, typed = text.rpartition(":")
+    typed = typed.lstrip()
+    begun = [one for one in TYPES if colon and typed and one.startswith(typed) and one != typed]
+    return begun[0].removeprefix(typed) if len(begun) == 1 else ""
 
 
 def imports_module(schema: str, folder: Path) -> bool:

@@ -27,9 +27,6 @@ from oi_tui.widgets.text_box import UNBOUND
 PAUSE_AFTER_KEYS = 1.0
 """Seconds after which the new keys are complete."""
 
-_PLACE = 28
-"""Cells of the column of places."""
-
 _KEYS = 24
 """Cells of the column of keys, where there is room."""
 
@@ -160,9 +157,10 @@ class KeysScreen(PickScreen[None]):
 
     def _mark(self) -> None:
         options, width = self.query_one(Options), max(20, self.size.width - 6)
+        places = max((cell_len(row.bound.place) for row in self._rows), default=0)
         for index, row in enumerate(self._rows):
             mark = ("▸ ", "bold $accent") if index == options.highlighted else ("  ", "")
-            options.replace_option_prompt_at_index(index, lettering(mark, _line(row, width)))
+            options.replace_option_prompt_at_index(index, lettering(mark, _line(row, width, places)))
         if self._mode == "find":
             here = self._here
             result, of = self._result
@@ -349,16 +347,22 @@ def _keys_now(one: BoundKeys, keymap: Mapping[str, str]) -> str:
     return "" if keys == UNBOUND else keys
 
 
-def _line(row: _Binding, width: int) -> Content:
-    """What it does, where, and its keys at the right edge."""
+def _line(row: _Binding, width: int, places: int) -> Content:
+    """What it does, where (in `places` cells, if there is room), and its keys at the right edge."""
     keys = ", ".join(row.keys.split(","))
     keys = " " * (min(_KEYS, width // 4) - cell_len(keys)) + keys
-    room = max(10, width - cell_len(keys) - 2)
-    place = min(_PLACE, room // 3)
+    room = max(10, width - cell_len(keys) - 3)
+    place = min(places, room // 2)
     style = "bold $accent" if row.is_own else "$accent"
     return lettering(
-        (set_cell_size(row.bound.help, room - place), "$text"),
-        (set_cell_size(row.bound.place, place), "$dim"),
+        (_fit(row.bound.help, room - place), "$text"),
+        " ",
+        (_fit(row.bound.place, place), "$dim"),
         "  ",
         (keys, style),
     )
+
+
+def _fit(text: str, width: int) -> str:
+    """The text in so many cells, cut with a mark."""
+    return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"

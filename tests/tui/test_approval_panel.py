@@ -221,6 +221,7 @@ async def test_U4_a_source_longer_than_the_panel_cannot_be_approved_before_its_e
         await stage.pilot.press("y", "a")
         await stage.settle()
         assert stage.engine.asked == []
+        assert stage.told("Look at the end first: end shows it.")
         assert "more lines" in str(stage.app.chat.query_one("#approval-more").render())
         for _ in range(12):
             await stage.pilot.press("pagedown")

@@ -17,6 +17,7 @@ from oi_tui.app.engine.core.verbs import Run
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.extract_form import ExtractForm, WrongField, proposed_output, read_form
 from oi_tui.app.screens.extract_screen import ExtractScreen, reading_code
+from oi_tui.widgets.keyrow import KeyRow
 from support.snapshot import Snap
 from support.stage import Play, Stage
 
@@ -99,6 +100,30 @@ async def test_E20_the_form_is_filled_in_by_keys_and_begins_what_it_says(play: P
         await stage.pilot.press("down", "enter")
         await stage.until(lambda: ASKED in stage.engine.asked)
         assert stage.engine.asked.index(ASKED) < len(stage.engine.asked) - 1, "then how it stands is asked for"
+
+
+def tab_does(stage: Stage) -> str:
+    return next(label.label for label in stage.app.screen.query_one(KeyRow).labels if label.key == "tab")
+
+
+async def test_E20_the_output_is_named_and_selected_and_tab_completes_a_type(play: Play) -> None:
+    async with play(size=(80, 24)) as stage:
+        await open_form(stage)
+        await type_into(stage, "shops.jsonl")
+        await stage.pilot.press("enter")
+        await type_into(stage, "name, price: nu")
+        assert tab_does(stage) == "complete"
+        await stage.pilot.press("tab")
+        fields = stage.app.screen.query_one("#extract-schema", Input)
+        assert (fields.value, fields.has_focus) == ("name, price: number", True)
+        await stage.settle()
+        assert tab_does(stage) == "next field"
+        await stage.pilot.press("tab")
+        await stage.settle()
+        output = stage.app.screen.query_one("#extract-output", Input)
+        assert output.selected_text == output.value == "shops.extracted.jsonl"
+        await stage.pilot.press(*"p.csv")
+        assert output.value == "p.csv"
 
 
 async def open_form_again(stage: Stage) -> None:

@@ -53,6 +53,37 @@ async def test_F20_a_question_with_a_diff_looks_like_its_picture(play: Play, sna
         await snap(stage.pilot)
 
 
+async def test_F20_a_change_is_shown_once_and_its_arguments_in_full_screen(play: Play) -> None:
+    async with play((80, 24)) as stage:
+        await ask(stage)
+        assert "more line" not in stage.seen, "all of it is there: no key before the answer"
+        assert "51 characters" not in stage.seen
+        await stage.pilot.press("v")
+        await stage.settle()
+        assert "51 characters" in stage.seen
+        await stage.pilot.press("v", "y")
+        assert await stage.engine.heard(1) == [Decide(request_id="d1", verdict="run", source=SOURCE)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "diff"),
+    [
+        ({"origin": "plugin lab"}, DIFF),
+        ({"preview_remark": "it was cut"}, DIFF),
+        ({}, f"{DIFF}\n… 20 more lines of the diff"),
+        ({}, f"{DIFF}\n+{'x' * 2_000}"),
+        ({"source": json.dumps({"path": "shapes.py", "old": "a\r\n", "new": "a\n", "ends": "51 characters"})}, DIFF),
+    ],
+)
+async def test_F20_arguments_are_shown_with_a_diff_that_may_not_say_all(
+    play: Play, fields: dict[str, str], diff: str
+) -> None:
+    async with play((120, 60)) as stage:
+        preview = RichOutput(data={"text/x-diff": diff})
+        await stage.propose_call("edit_file", fields.pop("source", SOURCE), preview=preview, **fields)
+        assert "51 characters" in stage.seen
+
+
 async def test_F20_e_opens_the_new_text_and_the_question_about_what_was_edited_is_the_one_that_counts(
     play: Play,
 ) -> None:

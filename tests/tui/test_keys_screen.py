@@ -69,6 +69,14 @@ async def test_C20_a_command_is_found_and_bound_anew_at_once(play: Play, own_fol
         await stage.screen(PaletteScreen)
 
 
+async def test_C20_places_are_whole_on_a_narrow_screen(play: Play) -> None:
+    async with play(size=(80, 24)) as stage:
+        await opened(stage)
+        await stage.pilot.press(*"skills")
+        await stage.settle()
+        assert "skills and kept functions" in stage.seen
+
+
 async def test_C20_keys_of_the_screen_are_found_by_words_that_follow_the_command(play: Play) -> None:
     async with play(size=(100, 30)) as stage:
         await stage.until(lambda: stage.app.chat.complete.is_set())
