@@ -106,6 +106,10 @@ AFTER_THE_FIRST_FRAME = {
     "app/engine/structured/answer_schema.py": {
         f"oi_tui.app.engine.structured.{name}" for name in ("bounded_validator", "normalising")
     },
+    "app/engine/agent/syntax_check.py": {"oi_tui.app.engine.policy.syntax"},
+    "app/engine/policy/rule_text.py": {"oi_tui.app.engine.policy.python", "oi_tui.app.engine.policy.shell"},
+    "app/engine/policy/decide.py": {"oi_tui.app.engine.policy.judging"},
+    "app/engine/kernels/widget_displays.py": {"oi_tui.app.engine.text.widget_text"},
     "app/engine/web/fetch_tool.py": {"oi_tui.app.engine.web.page_text"},
     "app/engine/web/web_tools.py": {f"oi_tui.app.engine.web.{name}" for name in ("search_engines", "search_tool")},
     "app/engine/text/rich_text.py": {"oi_tui.app.engine.text.html", "oi_tui.app.engine.text.html_reader"},

@@ -44,7 +44,7 @@ from oi_tui.app.engine.log.audit.audit_hook import AuditTrail, make_audit_trail
 from oi_tui.app.engine.log.log import Log, SessionLog
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.models.model_source import Models
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.functions import check_lists
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Base

@@ -13,15 +13,16 @@ from oi_tui.app.engine.core.verbs import KeepDraft, Open
 from oi_tui.app.frontend.client import ProcessClient
 
 PROGRAM = """
-import os, sys, time
+import os, sys, threading
 from oi_tui.app import start
 
-awaited, latest = os.environ.get("AWAITED", "sys"), time.monotonic() + 20
+awaited, begun = os.environ.get("AWAITED", "sys"), threading.Event()
+sys.addaudithook(lambda event, args: begun.set() if event == "import" and args[0] == awaited else None)
 
 def end(code, leave=os._exit):
-    while awaited not in sys.modules and time.monotonic() < latest:  # another thread imports it
-        time.sleep(0.01)
-    print("LOADED", *sys.modules, flush=True)
+    if awaited not in sys.modules:
+        begun.wait(20)  # another thread imports it
+    print("LOADED", awaited if begun.is_set() else "", *sys.modules, flush=True)
     leave(code)
 
 os._exit = end
@@ -35,16 +36,18 @@ HEAD = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {l
 LIBRARIES = {
     *("aiohttp", "IPython", "PIL", "cryptography", "docstring_parser", "jedi", "jinja2", "jupyter_client", "litellm"),
     *("mcp", "numpy", "openai", "pydantic", "pygments", "pypdf", "regex", "rich", "textual", "tokenizers", "tomlkit"),
-    *("tornado", "yaml", "zmq"),
+    *("tornado", "tree_sitter", "yaml", "zmq"),
 }
 """Each is loaded when somebody needs it: aiohttp when a prompt is typed, the others with what they are for."""
 
 
 OURS = {
+    *(f"oi_tui.app.engine.policy.{name}" for name in ("judging", "python", "shell", "destruction", "function_uses")),
+    *("oi_tui.app.engine.policy.syntax", "oi_tui.app.engine.text.widget_text"),
     *(f"oi_tui.app.engine.structured.{name}" for name in ("field_words", "normalising")),
     *(f"oi_tui.app.engine.web.{name}" for name in ("page_markdown", "page_text", "search_engines", "search_tool")),
 }
-"""For answers that must fit a schema and do not, and for pages of the web."""
+"""For code and calls that want to run, widgets, answers that must fit a schema and do not, and the web."""
 
 
 async def loaded(folder: Path, *, draft: str = "") -> set[str]:

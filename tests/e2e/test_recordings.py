@@ -11,7 +11,7 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.log.recording.form import read_recording
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.transcript.transcript import Transcript
 from support.capability_runs import CAPABILITIES, LIMITS
 from support.resimulation import comparable, resimulate

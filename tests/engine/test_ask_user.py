@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.events import DecisionRequested, InputAnswered, Inpu
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.core.verbs import Answer, Decide
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.text.input_answers import asker_words, choice_lines, input_answer, picked_choices

@@ -12,7 +12,7 @@ from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.log.audit.fold import AuditFold
 from oi_tui.app.engine.log.audit.records import AnyRecord, DecisionWasMade, RunBegan, Surroundings
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import short_form
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.tool import Arguments

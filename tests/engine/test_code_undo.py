@@ -28,7 +28,7 @@ from oi_tui.app.engine.core.verbs import Decide, Fork, Open, Submit
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.session.engine import Engine

@@ -13,7 +13,8 @@ import pytest
 
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Confinement
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.rules import Effect, WrongRule, short_form
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.tool import Capabilities, ToolFailed

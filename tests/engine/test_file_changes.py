@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.core.values import PermissionMode
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.rules import short_form
 from oi_tui.app.engine.workspace.diffs import unified_diff
 from support.file_tools import Answers, FileBench

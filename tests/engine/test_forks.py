@@ -10,7 +10,7 @@ from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.protocol import Batch, Failed
 from oi_tui.app.engine.core.verbs import AddRule, Fork, Open, Place, Retry, SetApproval, SetBudget, Submit, UseModel
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.session.services import KernelTies

@@ -10,7 +10,8 @@ from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import joint_patterns, with_limits
 from oi_tui.app.engine.core.settings import FunctionsSection, LoopSection, Settings
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.function_patterns import (
     LONGEST_NAME,
     WrongPattern,

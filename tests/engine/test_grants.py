@@ -14,7 +14,8 @@ from oi_tui.app.engine.core.events import AnyEvent, DecisionMade, DecisionReques
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Confinement, GrantScope, ScopeKind
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.rules import Effect, Rule, short_form
 from oi_tui.app.engine.policy.scopes import command_rules
 from oi_tui.app.engine.policy.shell import read_shell

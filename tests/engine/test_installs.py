@@ -15,7 +15,8 @@ from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.log.audit.fold import AuditFold
 from oi_tui.app.engine.log.audit.records import Surroundings
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.installs import failed_install, find_installs, offered_install
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.shell import read_shell

@@ -19,7 +19,8 @@ from oi_tui.app.engine.log.audit.records import Surroundings
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry
 from oi_tui.app.engine.mcp.piped_server import server_profile
 from oi_tui.app.engine.mcp.sources import named_servers
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.tool import Capabilities, ToolFailed
 from oi_tui.app.engine.trust.change_scan import FolderScanner

@@ -16,7 +16,8 @@ from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import Confinement, Language, PermissionMode, Reach
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyDecision, PolicyRequest
 from oi_tui.app.engine.policy.losses import NO_LOOK, Loss, Target
 from oi_tui.app.engine.policy.rules import Base, short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings

@@ -28,7 +28,8 @@ from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.tool_verbs import ChangePlan, SetPlanMode
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement
 from oi_tui.app.engine.core.verbs import Decide, Open, Submit
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
 from oi_tui.app.engine.text.plan_lines import block_numbers, plan_lines, plan_summary

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.core.values import Confinement, Language, PermissionMode
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
-from oi_tui.app.engine.policy.destruction import made_paths
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyDecision, PolicyRequest
+from oi_tui.app.engine.policy.losses import made_paths
 from oi_tui.app.engine.policy.rules import Base, short_form
 
 BASE = Base(cwd="/work", home="/home/me")

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.core.values import Confinement, Language, Reach
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyDecision, PolicyRequest
 from oi_tui.app.engine.policy.rules import fixed_path, short_form
 from support.evasions import DENIED, POLICY, corpus
 

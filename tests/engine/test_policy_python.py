@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyDecision, PolicyRequest
 from oi_tui.app.engine.policy.magics import split_magics
 from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import LONGEST_SOURCE

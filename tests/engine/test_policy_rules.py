@@ -17,7 +17,8 @@ from oi_tui.app.engine.files.settings_file import load_layers
 from oi_tui.app.engine.kernels.jupyter import JupyterKernel
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.shell_kernel import ShellKernel
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.rule_text import parse_rules
 from oi_tui.app.engine.policy.rules import KINDS
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile

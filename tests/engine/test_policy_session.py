@@ -17,7 +17,7 @@ from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, PermissionMode, Reach
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import Effect, short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 from support.kinds import of

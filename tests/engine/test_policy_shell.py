@@ -11,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.values import ApprovalMode
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyDecision, PolicyRequest
 from oi_tui.app.engine.policy.programs import WRAPPER_WORDS
 from oi_tui.app.engine.policy.reading import LONGEST_SHELL
 from oi_tui.app.engine.policy.rules import Base, Effect, Rule, WrongRule, short_form

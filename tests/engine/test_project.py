@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import MODES, requested_mode, strictest
 from oi_tui.app.engine.core.settings import LoopSection, PolicySection, SandboxSection, Settings
-from oi_tui.app.engine.policy.decide import PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import PolicyRequest
 from oi_tui.app.engine.trust.folder_check import read_folder
 from oi_tui.app.engine.trust.folder_digests import folder_digests, has_folder_content
 from oi_tui.app.engine.trust.folder_settings import (

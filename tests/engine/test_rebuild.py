@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.outputs import ErrorOutput
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Answer, Interrupt, Open, Rebuild, Run, Submit
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings, Script, asks, stdout_output
 from oi_tui.app.engine.tools.toolbox import Toolbox

@@ -12,7 +12,7 @@ from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement
 from oi_tui.app.engine.core.verbs import Decide, Open, SetApproval, Submit
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import Base, short_form
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, Happenings, stdout_output
 from oi_tui.app.engine.transcript.transcript import Transcript

@@ -10,7 +10,7 @@ from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, Execution
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.later import LaterResult, Pending

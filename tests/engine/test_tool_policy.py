@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from oi_tui.app.engine.core.values import Confinement, PermissionMode
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.reading import Risk, SourceFacts
 from oi_tui.app.engine.policy.risks import labels
 from oi_tui.app.engine.policy.rules import Base, Effect, short_form

@@ -5,7 +5,8 @@ import asyncio
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.events import AnyEvent, InputRequested
 from oi_tui.app.engine.core.values import Confinement
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.tool import Arguments, ToolOutput
 from oi_tui.app.engine.tools.toolbox import Toolbox

@@ -29,7 +29,7 @@ from oi_tui.app.engine.core.outputs import ErrorOutput, Progress
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.log.audit.fold import AuditFold
 from oi_tui.app.engine.log.audit.records import RunBegan, Surroundings
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import Base, Effect, WrongRule, short_form
 from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.tool import Arguments, Capabilities, ToolFailed, ToolOutput

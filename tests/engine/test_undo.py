@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges, UndoScop
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.session.engine import Engine

@@ -22,7 +22,8 @@ from oi_tui.app.engine.hooks.specs import EngineHooks, hookimpl
 from oi_tui.app.engine.hooks.values import Judgement, Refuse
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.programs import ProgramKernel
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.filtered_model import FilteredModel

@@ -21,7 +21,8 @@ from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.models.litellm_model import LiteLLMModel, close_connections
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 from oi_tui.app.engine.text.html_reader import read_html
 from oi_tui.app.engine.text.plain import plain_transcript

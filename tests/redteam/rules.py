@@ -20,7 +20,8 @@ import msgspec
 from redteam.attempts import Attack, Order
 
 from oi_tui.app.engine.core.values import Language
-from oi_tui.app.engine.policy.decide import Policy, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyRequest
 from oi_tui.app.engine.policy.rules import short_form
 from support.bash_stubs import EVADING, EVADING_PROGRAMS, PIECES, Bash, beyond_git_log
 from support.evasions import POLICY, corpus

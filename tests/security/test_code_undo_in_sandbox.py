@@ -15,7 +15,7 @@ from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.rungs import LADDER

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import Base, short_form
 
 CORPUS = Path(__file__).parents[1] / "engine" / "policy_corpus"

@@ -6,7 +6,7 @@ from typing import Any
 
 from oi_tui.app.engine.core.blocks import Block, CallBlock, UserBlock
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rules import Base, Rule
 from oi_tui.app.engine.sandbox.profile import IsolationMode, Profile

@@ -43,7 +43,7 @@ from oi_tui.app.engine.core.values import Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Retry, Run, Submit
 from oi_tui.app.engine.kernels.base import RunResult, in_block
 from oi_tui.app.engine.log.recording.form import Asked, ModelBegan, ModelFailed, ModelSaid, Recording
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 from oi_tui.app.engine.tools.execute import EXECUTE
 from oi_tui.app.engine.tools.tool import CallingOutput, Capabilities, Tool, ToolFailed

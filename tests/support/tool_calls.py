@@ -11,7 +11,7 @@ from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.settings import LoopSection
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Decide
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
 from oi_tui.app.engine.tools.tool import Arguments, Capabilities, RunCall, Tool, ToolOutput
 from oi_tui.app.engine.tools.toolbox import Toolbox

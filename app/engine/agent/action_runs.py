@@ -22,7 +22,8 @@ from oi_tui.app.engine.core.events import Emit, FilesWritten, NoticeAdded, Outpu
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.outputs import StreamOutput, WrittenFiles
 from oi_tui.app.engine.kernels.base import RejoinableKernel, Runner
-from oi_tui.app.engine.policy.decide import PolicyDecision, read_source
+from oi_tui.app.engine.policy.decide import read_source
+from oi_tui.app.engine.policy.decision import PolicyDecision
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 RunFailure = KernelError | AuditError

@@ -1,7 +1,7 @@
 """The approval mode of a session, and what it comes to for one action while a plan is made."""
 
 from oi_tui.app.engine.core.values import ApprovalMode
-from oi_tui.app.engine.policy.decide import PolicyRequest
+from oi_tui.app.engine.policy.decision import PolicyRequest
 from oi_tui.app.engine.policy.risks import NETWORK
 
 

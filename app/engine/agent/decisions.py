@@ -28,9 +28,9 @@ from oi_tui.app.engine.core.outcomes import Decider
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement, Language
 from oi_tui.app.engine.core.verbs import Decide, Revise
 from oi_tui.app.engine.hooks.values import Judgement
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
-from oi_tui.app.engine.policy.destruction import made_paths
-from oi_tui.app.engine.policy.losses import NO_LOOK, Loss, WorkLook
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyDecision, PolicyRequest
+from oi_tui.app.engine.policy.losses import NO_LOOK, Loss, WorkLook, made_paths
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.policy.rule_text import parse_short
 from oi_tui.app.engine.policy.rules import Effect as RuleVerdict

@@ -11,7 +11,8 @@ import msgspec
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
 from oi_tui.app.engine.core.encoding import text_digest
 from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, ScopeKind
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision, PolicyRequest, decide
+from oi_tui.app.engine.policy.decide import decide
+from oi_tui.app.engine.policy.decision import Policy, PolicyDecision, PolicyRequest
 from oi_tui.app.engine.policy.rules import Rule
 from oi_tui.app.engine.policy.scopes import command_rules, host_rules
 

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.kernel_call import ASK_MODEL, CallAnswer
 from oi_tui.app.engine.core.values import KernelCall
 from oi_tui.app.engine.kernels.base import Runner
-from oi_tui.app.engine.policy.decide import PolicyDecision
+from oi_tui.app.engine.policy.decision import PolicyDecision
 from oi_tui.app.engine.text.mime import plain_text
 from oi_tui.app.engine.text.whereabouts import describe_running_line
 

@@ -51,7 +51,7 @@ from oi_tui.app.engine.core.values import ApprovalMode, Language, Level
 from oi_tui.app.engine.core.verbs import Decide, Revise
 from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
 from oi_tui.app.engine.kernels.base import KernelSource, RejoinableKernel, Runner
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
+from oi_tui.app.engine.policy.decision import Policy, PolicyDecision
 from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.tools.toolbox import Toolbox

@@ -12,7 +12,7 @@ from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.events import DecisionMade
 from oi_tui.app.engine.core.outcomes import NOBODY, StopReason
 from oi_tui.app.engine.core.values import ApprovalMode
-from oi_tui.app.engine.policy.decide import PolicyDecision
+from oi_tui.app.engine.policy.decision import PolicyDecision
 
 PLANNING = "plan mode is on: nothing runs but tools that only read, until the user accepts the plan"
 

@@ -4,7 +4,7 @@ import os
 
 import msgspec
 
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.rules import fixed_path
 
 

@@ -6,7 +6,7 @@ from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.kernels.base import InterruptMeans, KernelSource, RejoinableKernel, Runner, RunResult
-from oi_tui.app.engine.policy.decide import PolicyRequest
+from oi_tui.app.engine.policy.decision import PolicyRequest
 from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.tools.toolbox import Toolbox

@@ -3,7 +3,7 @@
 from oi_tui.app.engine.core.modes import OF_APPROVAL, strictest
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.hooks.values import Judgement
-from oi_tui.app.engine.policy.decide import Policy, PolicyDecision
+from oi_tui.app.engine.policy.decision import Policy, PolicyDecision
 
 
 def stricter_ruling(

@@ -18,7 +18,7 @@ from oi_tui.app.engine.core.encoding import as_json, expressible
 from oi_tui.app.engine.core.events import CallFinished, CallStarted, CodeFinished, CodeStarted, Emit
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.kernel_call import ASK_MODEL
-from oi_tui.app.engine.policy.decide import PolicyDecision
+from oi_tui.app.engine.policy.decision import PolicyDecision
 from oi_tui.app.engine.text.mime import plain_text
 from oi_tui.app.engine.tools.execute import EXECUTE
 from oi_tui.app.engine.tools.tool import Arguments, ToolFailed

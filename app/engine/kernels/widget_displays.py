@@ -7,7 +7,7 @@ a bar that moves a thousand times a second makes no more events than any other d
 import asyncio
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,9 @@ from oi_tui.app.engine.kernels.output_stream import OutputStream
 from oi_tui.app.engine.kernels.widget_links import WidgetLinks
 from oi_tui.app.engine.kernels.widget_states import MOST_WIDGETS, WidgetStates
 from oi_tui.app.engine.text.operable_widgets import check_value, wrong_value
-from oi_tui.app.engine.text.widget_text import draw_widgets
+
+if TYPE_CHECKING:
+    from oi_tui.app.engine.text.widget_text import DrawnWidgets
 
 TARGET = "jupyter.widget"
 """The name of their channel: https://github.com/jupyter-widgets/ipywidgets/tree/main/packages/schema"""
@@ -78,7 +80,7 @@ class WidgetDisplays:
 
     def controls(self, names: Iterable[str]) -> tuple[WidgetControl, ...]:
         """What can be operated in these widgets."""
-        return draw_widgets(names, self._states, self._find_view).controls
+        return self._draw(names).controls
 
     def messages_for(self, control: WidgetControl, value: ControlValue) -> list[WidgetMessage]:
         """What the kernel is sent so that this control has another value: first the widget itself, then those that
@@ -146,8 +148,13 @@ class WidgetDisplays:
                 stream.update(drawn)
         self.interval = max(REDRAW_INTERVAL, PAUSES * (time.perf_counter() - began))
 
+    def _draw(self, names: Iterable[str]) -> "DrawnWidgets":
+        from oi_tui.app.engine.text.widget_text import draw_widgets  # with what reads their HTML: few sessions show any
+
+        return draw_widgets(names, self._states, self._find_view)
+
     def _text_of(self, name: str) -> str:
-        drawn = draw_widgets((name,), self._states, self._find_view)
+        drawn = self._draw((name,))
         for one in drawn.looked_at:
             self._depends.setdefault(one, set()).add(name)
         if len(self._depends) > 2 * MOST_WIDGETS:

@@ -130,20 +130,6 @@ LONGEST_NAME = 80
 """Characters of a path that are shown, its end."""
 
 
-def made_paths(reading: SourceFacts, source: str, base: Base) -> frozenset[str]:
-    """Absolute paths of the files this source certainly created if it ran to its end: not those under a condition, in a
-    loop or in a function."""
-    if reading.moves or reading.unread or _CONDITION.search(source):
-        return frozenset()
-    return frozenset(base.absolute(place.path) for place in reading.places if place.whole)
-
-
-_CONDITION = re.compile(
-    r"&&|\|\||\(\s*\)\s*\{|\b(?:if|else|elif|for|while|until|case|function|select|def|class|lambda|try|match|and|or"
-    r"|suppress|exit|return|yield|trap|false)\b"
-)
-
-
 def _of_commands(reading: SourceFacts, source: str) -> Iterator[Harm]:
     for command in reading.commands:
         if may_destroy_unseen(command, source):

@@ -8,9 +8,9 @@ import ast
 import builtins
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from oi_tui.app.engine.policy import magics
+from oi_tui.app.engine.policy.functions import FunctionUse, UnknownUse
 from oi_tui.app.engine.policy.programs import inner_commands
 from oi_tui.app.engine.policy.python import parse_python
 from oi_tui.app.engine.policy.python_names import Aliases
@@ -42,23 +42,6 @@ HARMLESS_METHODS = frozenset(
 _HARMLESS_ATTRIBUTES = frozenset({"__name__", "__doc__", "__version__", "__init__", "__len__", "__file__"})
 _PRELOADED = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot"}
 """Names that some kernels have without an import."""
-
-
-class FunctionUse(NamedTuple):
-    """Something that is called, or could be: its names, any of which says what it is."""
-
-    names: tuple[str, ...]
-    """The one for people first."""
-    line: int
-    imports: bool = False
-    """It is only imported: a module is there for what is in it."""
-
-
-class UnknownUse(NamedTuple):
-    """A part that does not say what it calls."""
-
-    why: str
-    line: int
 
 
 def find_uses(language: str, source: str, reading: SourceFacts, tool: str = "") -> Iterator[FunctionUse | UnknownUse]:

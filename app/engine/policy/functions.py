@@ -12,7 +12,6 @@ from oi_tui.app.engine.policy.function_patterns import (
     matches_name,
     may_match_within,
 )
-from oi_tui.app.engine.policy.function_uses import FunctionUse, UnknownUse
 from oi_tui.app.engine.text.safe import safe_text
 
 MOST_USES = 1_000
@@ -20,6 +19,23 @@ MOST_USES = 1_000
 
 _SHOWN = 60
 """Characters of a name in a message."""
+
+
+class FunctionUse(NamedTuple):
+    """Something that is called, or could be: its names, any of which says what it is."""
+
+    names: tuple[str, ...]
+    """The one for people first."""
+    line: int
+    imports: bool = False
+    """It is only imported: a module is there for what is in it."""
+
+
+class UnknownUse(NamedTuple):
+    """A part that does not say what it calls."""
+
+    why: str
+    line: int
 
 
 class FunctionRuling(NamedTuple):

@@ -1,6 +1,7 @@
 """What a source would overwrite, and which of it nobody could recover: the vocabulary shared by the policy, which reads
 sources, and the code that looks at the disk for it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -109,3 +110,17 @@ def folders_of(reading: SourceFacts, base: Base, folders: Iterable[str] = ()) ->
         for start in (*known, *found)[:MANY_FOLDERS]:
             found[base._replace(cwd=start).absolute(path)] = None
     return tuple(found)[:MANY_FOLDERS]
+
+
+def made_paths(reading: SourceFacts, source: str, base: Base) -> frozenset[str]:
+    """Absolute paths of the files this source certainly created if it ran to its end: not those under a condition, in a
+    loop or in a function."""
+    if reading.moves or reading.unread or _CONDITION.search(source):
+        return frozenset()
+    return frozenset(base.absolute(place.path) for place in reading.places if place.whole)
+
+
+_CONDITION = re.compile(
+    r"&&|\|\||\(\s*\)\s*\{|\b(?:if|else|elif|for|while|until|case|function|select|def|class|lambda|try|match|and|or"
+    r"|suppress|exit|return|yield|trap|false)\b"
+)

@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import NameUse, PathUse, SourceFacts
 from oi_tui.app.engine.policy.rules import (
     Base,
@@ -23,7 +22,6 @@ from oi_tui.app.engine.policy.rules import (
     other_rule,
     short_form,
 )
-from oi_tui.app.engine.policy.shell import read_shell
 
 VERDICTS: tuple[Effect, ...] = get_args(Effect)
 _KEYS = frozenset({"tool", "prefix", "pattern", "rule", "decision", "why", "sandbox", "unchecked", "match"}) | {
@@ -164,8 +162,12 @@ def rule_matches(rule: Rule, example: str) -> bool:
 def _example(rule: Rule, example: str) -> SourceFacts:
     match rule.tool:
         case "Shell":
+            from oi_tui.app.engine.policy.shell import read_shell  # few rules have examples
+
             return read_shell(example)
         case "Python":
+            from oi_tui.app.engine.policy.python import read_python  # as above
+
             reading = read_python(example)
             named = re.fullmatch(r"[\w.]+", example) is not None
             return SourceFacts(names=(NameUse(example, 1),)) if named and "." in example else reading

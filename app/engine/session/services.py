@@ -21,7 +21,7 @@ from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Claims, Store
 from oi_tui.app.engine.mcp.servers import McpServers
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.losses import NO_LOOK, WorkLook
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.sandbox.hosts import OnRefusal

@@ -8,7 +8,7 @@ from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.core.plan import SessionPlan
 from oi_tui.app.engine.kernels.base import KernelSource
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.tools.tool import Tool
 
 

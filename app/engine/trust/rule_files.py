@@ -12,7 +12,7 @@ from oi_tui.app.engine.core.modes import requested_mode
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.owned_file import read_owned_file
 from oi_tui.app.engine.files.paths import PROJECT, admin_dir
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.functions import check_lists
 from oi_tui.app.engine.policy.rule_text import parse_rules, parse_short
 from oi_tui.app.engine.policy.rules import Base, Origin, Rule

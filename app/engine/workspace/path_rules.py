@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.losses import is_within
 from oi_tui.app.engine.policy.reading import PathUse, SourceFacts
 from oi_tui.app.engine.policy.rules import Rule, fixed_path, hit

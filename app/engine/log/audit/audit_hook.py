@@ -15,7 +15,7 @@ from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.log.audit.auditor import Auditor
 from oi_tui.app.engine.log.audit.records import Surroundings
 from oi_tui.app.engine.log.audit.refusals import Refusals
-from oi_tui.app.engine.policy.decide import Policy
+from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.sandbox.hosts import Refusal
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.secrets.redaction import Redactor
