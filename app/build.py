@@ -79,7 +79,7 @@ from oi_tui.app.frontend.client import LocalClient
 from oi_tui.app.headless.json_answer import wanted_schema
 from oi_tui.plugins.decisions_file import PLUGINS_FILE
 from oi_tui.plugins.host import engine_hooks
-from oi_tui.plugins.tool_files import tool_file_troubles, tools_of_folder
+from oi_tui.plugins.tool_files import enabled_tool_files, tool_file_troubles
 
 OWN_RECORDS = (FOLDERS, PLUGINS_FILE, AGREEMENTS_FILE, FUNCTIONS_FILE)
 """What the person decided, in our folder: changes need approval, as those of the audit log."""
@@ -131,7 +131,6 @@ def make_engine(
     hooks.troubles += tool_file_troubles(folder := Path(setup.cwd) if setup.trusted else None)
     models = _models(settings, environ, secrets, hooks)
     instructions = instruction_sources(setup, models.is_embedded)
-    store = open_store() if sessions is None else Store(sessions)
     profile = profile_of_code(setup, settings)
     redact_logs(lambda line: secrets.redact(line).text)
     set_verbose(setup.verbose)
@@ -154,7 +153,7 @@ def make_engine(
             models=models,
             make_kernels=lambda ties: make_kernels(setup, environ, ties, profile, secrets, spill_dir, added),
             send=send,
-            log=Log(store=store, trail=trail, tape=tape),
+            log=Log(store=open_store() if sessions is None else Store(sessions), trail=trail, tape=tape),
             policy=policy,
             redactor=secrets,
             look=UnsavedWork(),
@@ -162,7 +161,8 @@ def make_engine(
             ledger=Ledger(ledger_file()),
             hooks=hooks,
             instructions=instructions,
-            make_tools=(file_tools(profile, checkpoints), web, *own_tools(setup, hooks), tools_of_folder(folder)),
+            make_tools=(file_tools(profile, checkpoints), web, *own_tools(setup, hooks)),
+            find_tool_files=partial(enabled_tool_files, folder),
             mcp=mcp_servers(setup, environ, secrets) if uses_servers else None,
             checkpoints=checkpoints,
             keep_changes=make_keeping(profile, checkpoints, undo) if undo.code else None,

@@ -24,7 +24,7 @@ _KINDS = {
 }
 
 NEXT_START = "From the next start of oi-tui on."
-NEXT_SESSION = "From the next session on."
+AT_ONCE = "This applies to the open session, too."
 
 
 def rights_of(found: FoundPlugin) -> str:
@@ -34,7 +34,7 @@ def rights_of(found: FoundPlugin) -> str:
 
 def when_it_counts(found: FoundPlugin) -> str:
     """When a decision about it takes effect."""
-    return NEXT_SESSION if found.kind == "tools" else NEXT_START
+    return AT_ONCE if found.kind == "tools" else NEXT_START
 
 
 def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list[str]:

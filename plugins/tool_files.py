@@ -7,15 +7,12 @@ None is ever imported here: what is in one is read off its text, and it runs in 
 import hashlib
 import os
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.files.owned_file import read_owned_file
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.hooks.calling import Trouble
-from oi_tui.app.engine.tools.file_calls import tools_of_files
-from oi_tui.app.engine.tools.ties import MakeTools
 from oi_tui.app.engine.tools.tool import Capabilities
 from oi_tui.app.engine.tools.tool_file import DeclaredTools, ToolFile, WrongToolFile, declared_tools
 from oi_tui.plugins.decisions_file import tool_file_decisions
@@ -80,11 +77,6 @@ def tool_file_of(path: Path, name: str, text: str) -> FoundPlugin:
         declares=() if fault else tuple(_promises(declared.capabilities)),
         fault=fault,
     )
-
-
-def tools_of_folder(folder: Path | None) -> MakeTools:
-    """What gives each session the tools of the person's files and, of one that is trusted, of the folder's."""
-    return tools_of_files(partial(enabled_tool_files, folder))
 
 
 def enabled_tool_files(folder: Path | None) -> Iterator[ToolFile]:

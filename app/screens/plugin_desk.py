@@ -62,7 +62,7 @@ class PluginDesk:
         """All plugins there are, to enable and disable."""
         from oi_tui.app.screens.plugins_screen import PluginsScreen  # seldom seen
 
-        self._screen.app.push_screen(PluginsScreen(self._desk.folder, self.troubles))
+        self._screen.app.push_screen(PluginsScreen(self._desk.folder, self.troubles, self._bridge.send))
 
     def show_tools(self, found: ToolsFound) -> None:
         """All tools that the model may call, of plugins and of others."""

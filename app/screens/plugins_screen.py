@@ -1,6 +1,7 @@
 """The plugins there are: what each is, who made it, where it lies; enabled and disabled by key."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -8,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from oi_tui.app.engine.core.errors import OiTuiError
+from oi_tui.app.engine.core.tool_verbs import ReadToolFiles
 from oi_tui.app.engine.hooks.calling import Trouble
 from oi_tui.app.engine.trust.folder_decisions import trusts_folder
 from oi_tui.app.screens.confirm import ConfirmScreen
@@ -29,12 +31,12 @@ class PluginsScreen(RecordsScreen[FoundPlugin]):
         Hint("escape,q", "dismiss(None)", "Back", id="plugins.back", label="back"),
     ]
 
-    def __init__(self, folder: Path, troubles: tuple[Trouble, ...] = ()) -> None:
+    def __init__(self, folder: Path, troubles: tuple[Trouble, ...], send: Callable[[ReadToolFiles], None]) -> None:
         """Files of tools of the folder are among them, if it is trusted. `troubles`: what went wrong in the screen's
         process."""
         super().__init__()
         self._folder = folder
-        self._troubles = troubles
+        self._troubles, self._send = troubles, send
         self._decisions: dict[str, PluginDecision] = {}
 
     def compose(self) -> ComposeResult:
@@ -95,6 +97,8 @@ class PluginsScreen(RecordsScreen[FoundPlugin]):
             else:
                 state: Literal["enabled", "disabled"] = "enabled" if enabled else "disabled"
                 await asyncio.to_thread(decisions_about(found.kind).decide, found.name, state, found.digest)
+                if found.kind == "tools":
+                    self._send(ReadToolFiles())
                 self.notify(f"{found.name} is {state}. {when_it_counts(found)}")
         except OiTuiError as error:
             self.notify(error.title, severity="error")

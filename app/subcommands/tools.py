@@ -17,10 +17,12 @@ from oi_tui.app.subcommands.tool_session import call_tool, list_tools, try_tool_
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import confirm
 from oi_tui.plugins.decisions_file import tool_file_decisions
-from oi_tui.plugins.description import IN_THE_SANDBOX, NEXT_SESSION, describe_plugin, plugin_line
+from oi_tui.plugins.description import IN_THE_SANDBOX, describe_plugin, plugin_line
 from oi_tui.plugins.finding import FoundPlugin
 from oi_tui.plugins.template import write_tool_file
 from oi_tui.plugins.tool_files import FOLDER_TOOLS, find_tool_file, find_tool_files, own_tools_folder, tool_file_in
+
+FOR_SESSIONS = "Open sessions notice it at their next prompt."
 
 OF_OURS = "part of oi-tui"
 
@@ -83,7 +85,7 @@ def enable_tool_file(name: str, yes: bool) -> None:
     if _find(name) != found:
         raise SettingsError(f"{found.name} changed while you looked at it: nothing has changed.")
     tool_file_decisions().decide(found.name, "enabled", found.digest)
-    echo(f"{found.name} is enabled. {NEXT_SESSION}")
+    echo(f"{found.name} is enabled. {FOR_SESSIONS}")
 
 
 @tools.command("disable")
@@ -92,7 +94,7 @@ def disable_tool_file(name: str) -> None:
     """Disable the file of tools NAME. (/tools switches any tool off for one session, a rule denies it in all.)"""
     found = _find(name)
     tool_file_decisions().decide(found.name, "disabled", found.digest)
-    echo(f"{found.name} is disabled. {NEXT_SESSION}")
+    echo(f"{found.name} is disabled. {FOR_SESSIONS}")
 
 
 @tools.command("new")

@@ -11,15 +11,24 @@ import pytest
 
 from oi_tui.app.engine.core.encoding import as_json
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.events import AnyEvent, InputRequested, OutputAdded, ProgressReported
+from oi_tui.app.engine.core.events import (
+    AnyEvent,
+    InputRequested,
+    NoticeAdded,
+    OutputAdded,
+    ProgressReported,
+    TurnEnded,
+)
 from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput, StreamOutput
+from oi_tui.app.engine.core.tool_replies import ToolsFound
+from oi_tui.app.engine.core.tool_verbs import FindTools, ReadToolFiles
+from oi_tui.app.engine.core.verbs import Open, Submit
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
 from oi_tui.app.engine.sandbox.profile import Profile, RungChoice
-from oi_tui.app.engine.testing import FakeKernels
-from oi_tui.app.engine.tools.file_calls import FileCalls, kernel_of, run_cell, tools_of_files, trial_cell
-from oi_tui.app.engine.tools.ties import ToolTies
+from oi_tui.app.engine.testing import FakeKernels, FakeModel
+from oi_tui.app.engine.tools.file_calls import FileCalls, kernel_of, run_cell, trial_cell
 from oi_tui.app.engine.tools.tool import Capabilities, ToolFailed
 from oi_tui.app.engine.tools.tool_file import ToolFile, WrongToolFile, declared_tools
 from oi_tui.app.engine.tools.tool_runner import ToolRunner
@@ -29,6 +38,7 @@ from oi_tui.plugins.decisions_file import plugin_decisions, tool_file_decisions
 from oi_tui.plugins.description import consent_lines
 from oi_tui.plugins.tool_files import enabled_tool_files, find_tool_file, find_tool_files, tool_file_troubles
 from support.enclosure import why_no_rung
+from support.front import Front, engine
 from support.plugin_packages import plugin_home
 from support.silent_output import SilentOutput
 from support.tool_calls import tool
@@ -350,8 +360,7 @@ def test_G16_decisions_about_plugins_and_about_tools_are_kept_beside_each_other(
 
 def test_G16_no_file_takes_the_name_of_another_tool(place: Path) -> None:
     enable("bell")
-    ties = ToolTies(session_id=str, blocks=tuple, emit=lambda event: None, kernels=FakeKernels())
-    [ring] = tools_of_files(lambda: enabled_tool_files(None))(ties)
+    [ring] = FileCalls(FakeKernels()).take(tuple(enabled_tool_files(None))) or []
     box = Toolbox([tool(name="ring"), ring])
     found = box.find("ring")
     assert found is not None
@@ -647,6 +656,40 @@ async def test_G21_a_function_of_a_file_says_how_far_it_is_as_one_of_a_plugin_do
         assert len(reports[0].message) == 1_000
     finally:
         await kernels.close()
+
+
+async def test_G22_what_is_enabled_or_disabled_counts_at_once_and_says_so(place: Path) -> None:
+    own = place / "home" / "config" / "oi-tui" / "tools" / "bell.py"
+    model = FakeModel("One.", "Two.", "Three.")
+
+    async def hear(front: Front, *, prompt: str = "") -> list[str]:
+        """What notices say, after the person decided or sent a prompt."""
+        seen = len(front.events)
+        await front.client.send(Submit(text=prompt) if prompt else ReadToolFiles())
+        if prompt:
+            await front.until_event(TurnEnded)
+        await front.client.send(FindTools())
+        await front.until(lambda reply: isinstance(reply, ToolsFound))
+        return [event.title for event in front.events[seen:] if isinstance(event, NoticeAdded)]
+
+    async with engine(place, model, find_tool_files=lambda: enabled_tool_files(None)) as front:
+        await front.client.send(Open())
+        assert await hear(front, prompt="Hello") == []
+        enable("bell")
+        assert await hear(front) == ["The model may call now, of tools/bell.py: ring."]
+        assert await hear(front) == [], "once"
+        found = find_tool_file("bell", None)
+        assert found is not None
+        tool_file_decisions().decide(found.name, "disabled", found.digest)
+        assert await hear(front) == ["The model can no longer call, of tools/bell.py: ring."]
+        enable("bell")
+        assert await hear(front, prompt="Another program enabled it") == [
+            "The model may call now, of tools/bell.py: ring."
+        ]
+        assert "ring" in [spec.name for spec in model.requests[-1].tools]
+        own.write_text(own.read_text() + "\n# changed\n")
+        assert await hear(front, prompt="It changed") == ["The model can no longer call, of tools/bell.py: ring."]
+        assert "ring" not in [spec.name for spec in model.requests[-1].tools]
 
 
 async def test_G17_a_call_is_interrupted_and_the_next_one_runs(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from oi_tui.app.engine.session.services import MakeKernels, Services, Trial
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
 from oi_tui.app.engine.structured.typed_fields import typed_schema
 from oi_tui.app.engine.testing import FakeKernels, FakeModel, FakeModels
+from oi_tui.app.engine.tools.file_calls import FindToolFiles
 from oi_tui.app.engine.tools.ties import MakeTools
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.frontend.client import EngineClient, LocalClient
@@ -102,6 +103,7 @@ async def engine(
     spill_dir: Path | None = None,
     mcp: McpServers | None = None,
     make_tools: tuple[MakeTools, ...] = (),
+    find_tool_files: FindToolFiles = tuple,
 ) -> AsyncIterator[Front]:
     """`kernels` are those of the first session; later ones have fresh fakes. What makes kernels makes them for all."""
     settings = Settings(
@@ -123,6 +125,7 @@ async def engine(
             spill_dir=spill_dir,
             mcp=mcp,
             make_tools=make_tools,
+            find_tool_files=find_tool_files,
             read_schema=lambda given: AnswerSchema(typed_schema(given)),
         )
         return Engine(services)

@@ -7,6 +7,7 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.outputs import RichOutput
+from oi_tui.app.engine.core.tool_verbs import ReadToolFiles
 from oi_tui.app.screens import chat_parts, plugin_desk
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.plugins_screen import PluginsScreen
@@ -94,6 +95,7 @@ async def test_G16_a_file_of_tools_is_agreed_to_where_plugins_are_and_says_where
         await stage.agree()
         await stage.until(lambda: "enabled      tools/bell.py" in stage.seen)
         assert tool_file_decisions().all()["tools/bell.py"].state == "enabled"
+        assert await stage.engine.heard(1) == [ReadToolFiles()], "it counts in the session that is open"
         assert plugin_decisions().all() == {}
         await stage.pilot.press("d")
         await stage.until(lambda: "disabled     tools/bell.py" in stage.seen)

@@ -22,6 +22,10 @@ class FindTools(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
     """Which tools the model may call; answered with `ToolsFound`."""
 
 
+class ReadToolFiles(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
+    """The person enabled or disabled a file of tools: what it means counts at once, and a notice says what that is."""
+
+
 ServerChange = Literal["agree", "restart", "disable", "enable", "look"]
 """To agree to what was shown, to start anew, to end until it is enabled, and to read the files again."""
 
@@ -179,6 +183,7 @@ class UseFunction(SkillJob, frozen=True, kw_only=True, tag=True):
 AboutServers = FindServers | ChangeServer | FindOffers | CompleteOffer
 ToolVerb = (
     FindTools
+    | ReadToolFiles
     | SwitchTool
     | AboutServers
     | ReadChanges

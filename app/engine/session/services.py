@@ -31,6 +31,7 @@ from oi_tui.app.engine.session.library import Library
 from oi_tui.app.engine.session.model_switch import ModelSource, Servers
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
+from oi_tui.app.engine.tools.file_calls import FindToolFiles
 from oi_tui.app.engine.tools.ties import MakeTools, ToolTies
 from oi_tui.app.engine.tools.tool import Tool
 from oi_tui.app.engine.workspace.checkpoints import Checkpoints
@@ -101,6 +102,8 @@ class Services:
     """What the model reads beside the program's own words."""
     make_tools: tuple[MakeTools, ...] = ()
     """Give each session tools of its own, beside those of plugins."""
+    find_tool_files: FindToolFiles = tuple
+    """Asked again and again: what the person enables or disables counts at once."""
     mcp: McpServers | None = None
     """Servers of tools, shared by all sessions; None where there can be none."""
     checkpoints: Checkpoints | None = None

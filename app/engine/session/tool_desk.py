@@ -20,6 +20,7 @@ from oi_tui.app.engine.core.tool_verbs import (
     FindServers,
     FindTools,
     ReadChanges,
+    ReadToolFiles,
     SetPlanMode,
     SkillVerb,
     SwitchTool,
@@ -32,9 +33,11 @@ from oi_tui.app.engine.session.server_desk import ServerDesk
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.session.skill_desk import SkillDesk
 from oi_tui.app.engine.session.undo_desk import UndoDesk
+from oi_tui.app.engine.tools.file_calls import FileCalls
 from oi_tui.app.engine.tools.plan import ACCEPT
 from oi_tui.app.engine.tools.ties import ToolTies
 from oi_tui.app.engine.tools.tool import Tool
+from oi_tui.app.engine.tools.tool_file import ToolFile
 from oi_tui.app.engine.tools.toolbox import Toolbox
 
 LONGEST = 20_000
@@ -69,10 +72,12 @@ class ToolDesk:
         self.keeper: RunKeeper = NO_KEEPER if self._changes is None else self._changes
         """Keeps files before code and others' tools run."""
         self._ties, self._make_tools = ties, services.make_tools
-        made = list(self._make_all())
-        own, of_files = ([tool for tool in made if bool(tool.origin) is is_brought] for is_brought in (False, True))
+        self._find_files, self._calls = services.find_tool_files, FileCalls(kernels)
+        self._of_files: list[Tool] = []
+        """The tools of files."""
         # Of two with one name the first counts: no file has the name of a tool of ours, or of a plugin's.
-        self.toolbox = Toolbox((*own, *services.tools, *of_files), spill_dir=services.spill_dir)
+        self.toolbox = Toolbox((*self._make_all(), *services.tools), spill_dir=services.spill_dir)
+        self._take_files(tuple(self._find_files()))
         self.skills = SkillDesk(session, kernels, tell, self._renew, skills_of_folder(services.setup))
         self._servers = ServerDesk(services.mcp, self.toolbox, ties.emit, tell)
         self.end, self.add_resources = self._servers.end, self._servers.add_resources
@@ -92,6 +97,28 @@ class ToolDesk:
         if self._changes is not None:
             self._changes.prepare()
         await self._servers.settle()
+        await self._look_at_files()
+
+    async def _look_at_files(self) -> None:
+        """What the person enabled or disabled meanwhile counts from now on, and so does a change of a file."""
+        before = {tool.name: tool.origin for tool in self._of_files}
+        self._take_files(await asyncio.to_thread(lambda: tuple(self._find_files())))
+        now = {tool.name: tool.origin for tool in self._of_files}
+        for title, names in (
+            ("The model may call now, of {}: {}.", now.items() - before.items()),
+            ("The model can no longer call, of {}: {}.", before.items() - now.items()),
+        ):
+            for origin in sorted({origin for _, origin in names}):
+                called = ", ".join(sorted(name for name, its in names if its == origin))
+                self._session().notice("info", title.format(origin, called))
+
+    def _take_files(self, files: tuple[ToolFile, ...]) -> None:
+        if (tools := self._calls.take(files)) is None:
+            return
+        for origin in {tool.origin for tool in self._of_files}:
+            self.toolbox.replace(origin, ())
+        self.toolbox.add(tools)
+        self._of_files = [tool for tool in tools if tool not in self.toolbox.left_out]
 
     def _make_all(self) -> Iterator[Tool]:
         return (tool for make in self._make_tools for tool in make(self._ties))
@@ -116,6 +143,8 @@ class ToolDesk:
                 await self.skills.follow(verb)
             case FindTools():
                 self._tell_tools()
+            case ReadToolFiles():
+                await self._look_at_files()
             case SwitchTool():
                 self.toolbox.switch(verb.name, on=verb.on)
                 self._tell_tools()

@@ -16,8 +16,7 @@ from oi_tui.app.engine.core.events import AnyEvent, InputRequested, OutputAdded,
 from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.engine.tools.ties import MakeTools, ToolTies
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.tool import Arguments, Tool, ToolFailed, ToolOutput
 from oi_tui.app.engine.tools.tool_file import FileFunction, ToolFile
 
 _SYSTEM_ERRORS: list[type[OSError]] = [OSError, *OSError.__subclasses__(), *ConnectionError.__subclasses__()]
@@ -34,26 +33,21 @@ FindToolFiles = Callable[[], Iterable[ToolFile]]
 """Gives the files that the person agreed to, as they are now."""
 
 
-def tools_of_files(find: FindToolFiles) -> MakeTools:
-    """What gives each session the tools of the files that there are when it opens."""
-
-    def make(ties: ToolTies) -> Iterable[Tool]:
-        if not (files := tuple(find())):
-            return
-        calls = FileCalls(ties.kernels)
-        for file in files:
-            yield from (calls.tool(file, function) for function in file.declared.functions)
-
-    return make
-
-
 class FileCalls:
     """The calls of one session. What may do the same shares a kernel, which is started with the first call, and in
     which one call comes after the other."""
 
     def __init__(self, kernels: KernelSource) -> None:
         self._kernels = kernels
-        self._locks: defaultdict[Capabilities, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: defaultdict[Kernel, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._files: tuple[ToolFile, ...] = ()
+
+    def take(self, files: tuple[ToolFile, ...]) -> list[Tool] | None:
+        """The tools of these files, which count from now on; None if they counted before."""
+        if files == self._files:
+            return None
+        self._files = files
+        return [self.tool(file, function) for file in files for function in file.declared.functions]
 
     def tool(self, file: ToolFile, function: FileFunction) -> Tool:
         """The tool that this function is. What its file declares counts as far as the sandbox holds it to that."""
@@ -74,8 +68,9 @@ class FileCalls:
 
     async def _run(self, file: ToolFile, function: FileFunction, arguments: Arguments, output: ToolOutput) -> None:
         source = call_cell(file, function, arguments)
-        async with self._locks[file.declared.capabilities]:
-            await run_cell(kernel_of(self._kernels, file), source, output, file.place)
+        kernel = kernel_of(self._kernels, file)
+        async with self._locks[kernel]:
+            await run_cell(kernel, source, output, file.place)
 
 
 def kernel_of(kernels: KernelSource, file: ToolFile) -> Kernel:
