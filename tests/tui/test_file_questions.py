@@ -1,6 +1,7 @@
 """The question about a change of a file: the diff, and the new text edited in place."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -80,7 +81,8 @@ async def test_F20_arguments_are_shown_with_a_diff_that_may_not_say_all(
 ) -> None:
     async with play((120, 60)) as stage:
         preview = RichOutput(data={"text/x-diff": diff})
-        await stage.propose_call("edit_file", fields.pop("source", SOURCE), preview=preview, **fields)
+        about: dict[str, Any] = fields
+        await stage.propose_call("edit_file", about.pop("source", SOURCE), preview=preview, **about)
         assert "51 characters" in stage.seen
 
 
