@@ -77,7 +77,7 @@ Scene = Callable[[Pilot[None]], Awaitable[None]]
 class Choosing(FakeModels):
     """A source that has something to choose from."""
 
-    async def found(self) -> ModelsFound:
+    async def find_models(self) -> ModelsFound:
         """What a newcomer with Ollama meets."""
         return ModelsFound(
             offers=(
