@@ -16,6 +16,7 @@ from support.fuzzing import pytest_runtest_call, pytest_terminal_summary  # noqa
 from support.kernel_places import kernel_server  # noqa: F401 # a fixture
 from support.openai_server import OpenAIServer
 from support.order import pytest_collection_modifyitems, pytest_xdist_make_scheduler  # noqa: F401 # hooks too
+from support.parsed_css import parse_css_once
 from support.script import Script
 from support.snapshot import Snap, snapper
 from support.terminal import Terminal
@@ -28,8 +29,9 @@ settings.load_profile("busy")
 
 
 def pytest_configure() -> None:
-    """No test reads or writes the real keyring of the user."""
+    """No test reads or writes the real keyring of the user, and apps of tests share the CSS of their widgets."""
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+    parse_css_once()
 
 
 def pytest_collection_finish() -> None:
