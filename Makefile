@@ -78,11 +78,13 @@ check:
 		exit $$tests
 
 # Kernels are tested on real servers by the same tests as here; that is what SELECT="servers and not thorough" leaves out.
-# What a server has to compile, it compiles once and not at each start.
+# What a server has to compile, it compiles once and not at each start. It keeps no list of failures: the tests beside do.
 SELECT ?= servers
+WORKERS ?= 6
 check-servers: export PYTHONDONTWRITEBYTECODE :=
 check-servers: $(VENV)/.dev $(VENV)/.servers
-	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n 6 --dist loadfile --durations 5 -m "$(SELECT)" \
+	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n $(WORKERS) --dist loadfile --durations 5 \
+		-p no:cacheprovider -m "$(SELECT)" \
 		tests/servers tests/kernels tests/security/test_kernel_faults.py
 
 # Root is to do without what it could install; the user has what any user has.
