@@ -25,4 +25,4 @@ def _parse_rules_once(
 
 def parse_css_once() -> None:
     """From now on, in this process."""
-    Stylesheet._parse_rules = _parse_rules_once  # type: ignore[method-assign]
+    Stylesheet._parse_rules = _parse_rules_once  # type: ignore[method-assign]  # there is no other place to keep it
