@@ -77,7 +77,7 @@ async def test_F20_a_change_is_shown_once_and_its_arguments_in_full_screen(play:
     ],
 )
 async def test_F20_arguments_are_shown_with_a_diff_that_may_not_say_all(
-    play: Play, fields: dict[str, str], diff: str
+    play: Play, fields: dict[str, Any], diff: str
 ) -> None:
     async with play((120, 60)) as stage:
         preview = RichOutput(data={"text/x-diff": diff})
