@@ -123,7 +123,7 @@ async def check_sessions() -> HealthFinding:
     count, problem = await asyncio.to_thread(check_database, path)
     if problem:
         return HealthFinding(
-            "failed", f"{path}: {problem}", "Move it away to begin anew; `oi-tui audit` knows what ran."
+            "failed", f"{path}: {problem}", "Move it away to start over; `oi-tui audit` knows what ran."
         )
     found = f"{count:,} in {path} ({coarse_size(size)})"
     return HealthFinding("ok", found, seconds=time.monotonic() - begun)

@@ -263,7 +263,7 @@ def tell_detached(left: "Detached", command: str) -> None:
     """At the end of the program: the engine keeps running without it, and this command reconnects."""
     said = "Detached: another terminal took over."
     if not (left.taken_over or left.idle_limit):
-        said = "Detached: the session goes on for the assistant that it serves."
+        said = "Detached: the session continues for its assistant."
     elif not left.taken_over:
         said = f"Detached: the session continues. After {hours(left.idle_limit)} without work it is saved and ends."
     echo(f"{said}\nReconnect with: {command}", err=True)

@@ -26,7 +26,7 @@ from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, repla
 
 PLUGINS_FILE = "plugins.toml"
 
-_HINT = "No plugin is loaded until it can be relied on: mend it, or delete it and decide anew."
+_HINT = "No plugin is loaded until it can be relied on: fix it, or delete it and decide again."
 
 
 DecidedState = Literal["enabled", "disabled", "told"]

@@ -4,12 +4,12 @@ from oi_tui.app.engine.text.words import one_line
 from oi_tui.plugins.decisions_file import PluginDecision
 from oi_tui.plugins.finding import FoundPlugin
 
-FULL_RIGHTS = "A plugin has the full rights of oi-tui: your files, your keys, the network. No sandbox is around it."
+FULL_RIGHTS = "A plugin has the full rights of oi-tui: your files, your keys, the network. It runs in no sandbox."
 """Said before each is enabled."""
 
 IN_THE_SANDBOX = (
     "Its functions run in a kernel of their own, in the sandbox of your code. Where it declares that they do less than "
-    "code may, the sandbox holds them to that. Each call is asked about like code."
+    "code may, the sandbox enforces that. Each call needs approval like code."
 )
 """Said before a file of tools is enabled."""
 
@@ -56,7 +56,7 @@ def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list
     }
     lines = [f"{label:<10} {one_line(text[:1_000])}" for label, text in told.items() if text]
     if found.editable:
-        lines.append("           its code may change in its folder without being asked about again")
+        lines.append("           its code may change in its folder without another question")
     return lines
 
 

@@ -94,7 +94,7 @@ packages = ["MODULE"]
 """
 
 _ENGINE = '''\
-"""Loaded by the engine: a tool that the model can call. You are asked about each call."""
+"""Loaded by the engine: a tool that the model can call. Each call needs your approval."""
 
 from oi_tui.plugins.api import Arguments, Capabilities, Tool, ToolOutput, hookimpl
 

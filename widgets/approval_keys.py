@@ -71,7 +71,7 @@ def stage_labels(panel: Widget, face: ApprovalView, editor: Sequence[KeyLabel]) 
         case "editing":
             return tuple(editor)
         case "reason":  # Enter is pressed, not clicked
-            return KeyLabel("enter", "refuse; with a reason the model goes on", "refuse"), back
+            return KeyLabel("enter", "refuse; with a reason the model continues", "refuse"), back
         case "scope":
             words = enumerate(map(_SCOPES.__getitem__, face.scopes))
             return (*(KeyLabel(f"{n + 1}", word, word, True, panel, f"grant({n})") for n, word in words), back)

@@ -30,7 +30,7 @@ _ANSWERS = {
     "approval.run": "runs it once",
     "approval.edit": "edits it first",
     "approval.always": "chooses what runs without asking from now on",
-    "approval.refuse": "refuses it: with a reason the model goes on, without one the turn ends",
+    "approval.refuse": "refuses it: with a reason the model continues, without one the turn ends",
     "approval.stop": "stops the turn",
     "approval.limit": "gives this run a time limit: 1 minute, 10 minutes, none",
 }

@@ -49,7 +49,7 @@ class PlanSteps(Vertical):
         Hint("d", "turn(True)", "Drop the step, or take it up again", id="plan.drop", label="drop"),
         Hint("shift+down,J", "shift(1)", "Move the step down", id="plan.down", key_display="J", label="down"),
         Hint("shift+up,K", "shift(-1)", "Move the step up", id="plan.up", key_display="K", label="up"),
-        Binding("c", "write('done_when')", "What says that it is done", id="plan.done_when"),
+        Binding("c", "write('done_when')", "How to tell that it is done", id="plan.done_when"),
         Binding("ctrl+s", "accept", "Accept the plan as it is shown", id="plan.accept"),
         Hint("g", "go", "To a block that did it; again, to the next", id="plan.evidence", label="evidence"),
         Hint("escape", "step_back", "Back, or close", id="plan.close", label="back"),

@@ -29,7 +29,7 @@ class SettingDifference(NamedTuple):
     @property
     def words(self) -> str:
         """In one line, as the file has it."""
-        mark = {"stricter": "  ▲ stricter", "milder": "  ▼ milder", "": ""}[self.strictness]
+        mark = {"stricter": "  ▲ stricter", "milder": "  ▼ less strict", "": ""}[self.strictness]
         before = f"  (now {_value_in_words(self.key, self.before)})" if self.before not in (None, "", (), {}) else ""
         return f"{self.key} = {_value_in_words(self.key, self.after)}{before}{mark}"
 

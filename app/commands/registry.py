@@ -320,7 +320,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("mcp", "MCP servers", "Servers of tools: agree to them, restart and disable them", slash="mcp",
             shell="mcp", action="screen.part('servers')"),
     Command(
-        "mouse", "Mouse on or off", "Off, the terminal selects text by itself", key="f4", slash="mouse",
+        "mouse", "Mouse on or off", "Off: the terminal itself selects text", key="f4", slash="mouse",
         action="app.toggle_mouse",
     ),
     Command(

@@ -45,9 +45,9 @@ FIELDS = (
         "or MODULE:NAME", is_path=True,
     ),
     ExtractField("output", "Output", "", "A new file: .jsonl or .csv", is_path=True),
-    ExtractField("task", "Task", "", "What to look for, beside what the fields say; may stay empty"),
+    ExtractField("task", "Task", "", "What to look for, in addition to the fields; optional"),
     ExtractField("model", "Model", "", "Another model for this; empty is the model of the session"),
-    ExtractField("workers", "At a time", "4", "Records that are asked about side by side, 1 to 64"),
+    ExtractField("workers", "At a time", "4", "Records to work on in parallel, 1 to 64"),
     ExtractField("max_cost", "Budget $", "no limit", "US dollars for the whole output; empty is no limit"),
 )  # fmt: skip
 

@@ -43,7 +43,7 @@ class ExtractScreen(ModalScreen[str]):
     CSS_PATH = "extract_screen.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("p", "pause", "Pause, or continue", id="extract.pause", label="pause"),
-        Hint("s", "stop", "Stop after the records under way; again: at once", id="extract.stop", label="stop"),
+        Hint("s", "stop", "Stop after the records in progress; again: at once", id="extract.stop", label="stop"),
         Hint("o", "open", "Open the output as a table: pandas reads it in the kernel", id="extract.open",
              label="open as a table", short="table"),
         Hint("n", "begin_new", "Other records or fields", id="extract.new", label="new"),
@@ -171,7 +171,7 @@ def _state(found: ExtractionFound) -> str:
             left = (found.total - found.done - found.failed) * found.seconds / fresh
             return f"{duration(left)} left"
         case "stopping":
-            return "stopping: records under way are finished"
+            return "stopping: records in progress are finished"
         case "done":
             return f"done in {duration(found.seconds)}"
         case other:

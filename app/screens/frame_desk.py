@@ -14,7 +14,7 @@ from oi_tui.widgets.viewer.table_source import NoRows, RowsGone
 LOOK = 1.0
 """Seconds between two looks whether there still is an engine."""
 
-_GONE = "The kernel has this table no more."
+_GONE = "The kernel does not have this table any more."
 _SILENT = "The kernel did not answer."
 
 

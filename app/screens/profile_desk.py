@@ -51,7 +51,7 @@ class ProfileDesk:
 
         if change.milder:
             lines = "\n".join(one.words for one in change.milder)
-            title = f"Use the profile {name}? It is milder than this session."
+            title = f"Use the profile {name}? It is less strict than this session."
             self._app.push_screen(ConfirmScreen(title, lines, yes="use it", no="keep", careful=True), finish)
         else:
             finish(True)

@@ -143,7 +143,7 @@ class ProfileScreen(PickScreen[str | None]):
             self._say(f"✗ {row.problem}")
         elif milder := self._book.milder_words(row):
             where = "in this folder" if here else "in all folders"
-            title = f"Begin sessions {where} with {name}? They would be milder than your settings."
+            title = f"Begin sessions {where} with {name}? They would be less strict than your settings."
             self.app.push_screen(ConfirmScreen(title, milder, yes="use it", no="keep", careful=True), write)
         else:
             write(True)

@@ -32,7 +32,7 @@ class ServersScreen(RecordsScreen[ServerRecord]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Hint("y", "agree", "Agree to it, after a question", id="servers.agree", label="agree"),
-        Hint("r", "change('restart')", "Start it anew", id="servers.restart", label="restart"),
+        Hint("r", "change('restart')", "Restart it", id="servers.restart", label="restart"),
         Hint("d", "change('disable')", "Disable it", id="servers.disable", label="disable"),
         Hint("e", "change('enable')", "Enable it", id="servers.enable", label="enable"),
         Hint("l", "change('look')", "Read the files again", id="servers.look", label="read files"),

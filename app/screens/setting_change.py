@@ -133,7 +133,7 @@ def find_danger(before: Settings, after: Settings, path: KeyPath) -> str:
         return ""
     value = setting_of(after, key)
     known = _DANGERS.get((key, value)) if isinstance(value, str | bool) else None
-    return known or "This is milder than before: more code runs without asking, or reaches more."
+    return known or "This is less strict than before: more code runs without asking, or reaches more."
 
 
 def _when(change: SettingsChange, path: KeyPath) -> tuple[str, ...]:

@@ -223,7 +223,7 @@ class SettingsScreen(PickScreen[None]):
         try:
             with own_file(broken=True) as (file, now):
                 if now != before:
-                    raise SettingsError(f"{file.name} was changed meanwhile: nothing was written.")
+                    raise SettingsError(f"{file.name} has changed since: nothing was written.")
                 write_own_file(file, new)
             change = self._control.refresh()
         except OiTuiError as error:

@@ -22,7 +22,7 @@ class ToolsScreen(RecordsScreen[ToolRecord]):
     """A list, and below it all about the one that is highlighted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Hint("o", "switch", "Off or on, as long as the session is open", id="tools.switch", label="off / on"),
+        Hint("o", "switch", "Off or on, until the session ends", id="tools.switch", label="off / on"),
         Hint("enter,s", "schema", "What it takes, as a JSON schema", id="tools.schema", label="schema"),
         Hint("escape,q", "dismiss(None)", "Back", id="tools.back", label="back"),
     ]

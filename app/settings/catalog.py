@@ -51,7 +51,7 @@ class SettingEntry(NamedTuple):
 
 
 _ELSEWHERE = {
-    "loop.approve": "A stricter mode applies at once, a milder one from the next start; /approve changes this session.",
+    "loop.approve": "A stricter mode applies at once, another from the next start; /approve changes this session.",
     "model.name": "Applies from the next start; /model changes this session.",
     "kernel.python": "Applies from the next start; /kernel changes this session.",
     "kernel.server": "Applies from the next start; /kernel changes this session.",

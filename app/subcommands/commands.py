@@ -41,7 +41,7 @@ def commands(context: click.Context) -> None:
 
 @commands.command("list")
 def print_commands() -> None:
-    """List your commands and those of this folder, with what is wrong with some."""
+    """List your commands and those of this folder, with any problems."""
     own = _own_commands()
     for one in own.entries():
         if one.says is not None:

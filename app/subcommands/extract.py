@@ -23,7 +23,7 @@ from oi_tui.app.terminal.echo import echo
     help="JSON schema of each answer, or fields: 'name, price: number'.",
 )
 @click.option("--output", required=True, type=click.Path(path_type=Path), metavar="OUT", help="A .jsonl or .csv file.")
-@click.option("--task", default="", type=words, metavar="TEXT", help="What to look for, beside what the schema says.")
+@click.option("--task", default="", type=words, metavar="TEXT", help="What to look for, in addition to the schema.")
 @click.option("--workers", type=click.IntRange(1, 64), default=4, metavar="N", help="Records at a time. Default: 4.")
 @click.option("--fields", type=click.IntRange(0), default=0, metavar="N", help="Ask for at most N fields at once.")
 @click.option("--tries", type=click.IntRange(0, 20), metavar="N", help="Ask again N times for an answer that fits.")
@@ -40,8 +40,8 @@ def extract(
 ) -> None:
     """Fill in a schema from each row of a table, line of a text, or file of a folder.
 
-    No code runs. What is done is kept in OUT.part, so that the same command goes on after an interruption. --max-cost
-    is the budget of the whole output. Records that fail are in OUT.failures.jsonl; the exit code is 9 then.
+    No code runs. Finished records are kept in OUT.part, so that the same command continues after an interruption.
+    --max-cost is the budget of the whole output. Failed records are in OUT.failures.jsonl; then the exit code is 9.
     """
     from oi_tui.app.build import open_metered_model
     from oi_tui.app.engine.extraction.extraction import ExtractionPlan
@@ -76,7 +76,7 @@ def extract(
     try:
         code = asyncio.run(whole())
     except asyncio.CancelledError:
-        echo(f"⊘ Interrupted. What is done is in {output}.part: the same command continues.", err=True)
+        echo(f"⊘ Interrupted. {output}.part is kept: the same command continues.", err=True)
         code = 130
     except ModelError as error:
         echo(f"✗ {error.title} {error.hint}", err=True)

@@ -110,7 +110,7 @@ def add_server(
 @mcp.command("remove")
 @click.argument("name")
 def remove_server(name: str) -> None:
-    """Remove the server NAME from your own file, with what you agreed to, its login and what was downloaded for it."""
+    """Remove the server NAME from your own file, with your agreement, its login and its download for it."""
     mine = next((one.entry for one in _all() if one.name == name and not one.folder), None)
     if not write_entry(own_servers_file(), name, None):
         raise SettingsError(f"{safe_text(str(own_servers_file()))} names no server {safe_text(name)}.")
@@ -143,7 +143,7 @@ def try_server(context: click.Context, name: str, yes: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
 def print_tools(context: click.Context, name: str, agree: bool, yes: bool) -> None:
-    """Start the server NAME and print its tools, with what has changed since you agreed to them."""
+    """Start the server NAME and print its tools, with changes since you agreed to them."""
     if not asyncio.run(_try(_find(name), yes=yes, agree=agree, tools=True)):
         context.exit(1)
 

@@ -39,7 +39,7 @@ def print_plugins() -> None:
 @plugins.command("info")
 @click.argument("name")
 def print_plugin(name: str) -> None:
-    """Tell what is known of the plugin NAME: who made it, where it lies, what it takes part in."""
+    """Show details of the plugin NAME: who made it, where it is, which hooks it has."""
     found = _find(name)
     for line in describe_plugin(found, plugin_decisions().all().get(found.name)):
         echo(safe_text(line))

@@ -80,7 +80,7 @@ def show_profile(name: str) -> None:
 
 @profile.command("new")
 @click.argument("name", type=words)
-@click.option("--from", "based", default="default", type=words, metavar="PROFILE", help="Begin with what PROFILE says.")
+@click.option("--from", "based", default="default", type=words, metavar="PROFILE", help="Start from PROFILE.")
 def new_profile(name: str, based: str) -> None:
     """Write a profile NAME of your own, to change."""
     path = begin_profile(name, based)

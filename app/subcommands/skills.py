@@ -34,7 +34,7 @@ def skills(context: click.Context) -> None:
 
 @skills.command("list")
 def print_skills() -> None:
-    """List your skills and kept functions, with what is wrong with some."""
+    """List your skills and kept functions, with any problems."""
     functions, found = find_functions(), find_skills()
     for function in functions:
         if function.wrong:

@@ -57,7 +57,7 @@ def print_all_tools(flags: Flags) -> None:
 @click.argument("name", type=words)
 @common
 def print_tool(flags: Flags, name: str) -> None:
-    """Tell what the model reads of the tool NAME, or what is known of the file of tools NAME."""
+    """Show what the model reads about the tool NAME, or details of the tool file NAME."""
     if (found := find_tool_file(name, _trusted_folder())) is not None:
         _describe(found)
         return

@@ -160,7 +160,7 @@ def test_C8_show_lists_what_differs_and_what_is_stricter(config: Path, run: Run)
     assert "sandbox.mode = read-only  (now workspace-write)  ▲ stricter" in shown
     assert "max_steps" not in shown  # as it is already
     own(config, "wild", "[policy]\nallow_destructive = true\n")
-    assert "policy.allow_destructive = true  (now false)  ▼ milder" in run("show", "wild").output
+    assert "policy.allow_destructive = true  (now false)  ▼ less strict" in run("show", "wild").output
 
 
 def test_C9_the_settings_choose_a_profile_for_all_folders_or_for_one_and_those_in_it(

@@ -97,7 +97,7 @@ async def test_E18_it_pauses_stops_and_continues_and_asks_about_no_record_twice(
         await model.wait_for_requests(2)
         await front.client.send(begin(tmp_path))
         refused = await front.until(lambda reply: isinstance(reply, Failed))
-        assert "under way" in narrow(refused, Failed).title
+        assert "already running" in narrow(refused, Failed).title
         await front.client.send(ChangeExtraction(change="stop"))
         await stands(front, lambda found: found.state == "stopping")
         model.gate.release()

@@ -194,7 +194,7 @@ def test_U11_a_record_that_is_wrong_stops_everything_and_stays(
     for act in acts:
         with pytest.raises(SettingsError, match=what) as raised:
             act()
-        assert "decide anew" in raised.value.hint
+        assert "decide again" in raised.value.hint
     assert path.read_text() == text
 
 

@@ -290,7 +290,7 @@ async def test_Q8_an_accepted_plan_leads_back_to_the_mode_before(before: Approva
 
 @pytest.mark.parametrize(
     ("given", "read"),
-    [(KEEP_PLANNING, "keep planning"), (None, "plan mode goes on"), ("also count them", "says: also count them")],
+    [(KEEP_PLANNING, "keep planning"), (None, "plan mode continues"), ("also count them", "says: also count them")],
 )
 async def test_Q8_anything_else_keeps_plan_mode_on(given: str | None, read: str) -> None:
     session = make(FakeModel(planned(*STEPS), "```python\n1\n```", "Done."))
@@ -343,7 +343,7 @@ async def test_Q10_a_plan_that_was_changed_after_it_was_shown_is_not_accepted(tm
         await front.until_event(PlanChanged)
         await front.client.send(ChangePlan(steps=shown.steps, version=shown.version, accepts=asked.request_id))
         refused = await front.until(lambda reply: isinstance(reply, Failed))
-        assert "The plan was changed meanwhile" in str(refused)
+        assert "The plan changed: your version" in str(refused)
         assert approval(front) == "plan"
         changed = (PlanStep(text="Mine, too"),)
         version = front.transcript.plan.version

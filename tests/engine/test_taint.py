@@ -24,7 +24,7 @@ FOREIGN = "import requests\nrequests.get('https://example.org').text"
 NOTES = "open('/srv/others/notes.txt').read()"
 HERE = "open('data.csv').read()"
 BASE = Base(cwd="/home/ada/work", home="/home/ada")
-WHY = "asked because of a secret and words of others, which this session has read, and a way to the network"
+WHY = "asked because of a secret and content from others, which this session has read, and a way to the network"
 Ask = Callable[[AnyEvent], None]
 
 
@@ -143,7 +143,7 @@ async def test_u19_where_nobody_can_be_asked_it_does_not_run_and_the_model_is_to
     assert (last.source, last.state) == (FOREIGN, "refused")
     assert isinstance(session.choices.model, FakeModel)
     assert (
-        "which is needed because of a secret and words of others"
+        "which is needed because of a secret and content from others"
         in session.choices.model.requests[-1].messages[-1].text
     )
 

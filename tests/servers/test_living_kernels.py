@@ -452,7 +452,7 @@ async def test_R17_who_quits_while_the_program_comes_back_to_a_run_loses_nothing
     assert len(kernels_on(url)) == keep
     third = await begin(first.transcript.session_id, server="cluster", keep=False)
     back = await third.told("Back at the kernel of this session" if keep else "Code runs in")  # past what was before
-    if "as it goes on" in back.hint:  # else it was over before anybody listened again, and that is said
+    if "continues there" in back.hint:  # else it was over before anybody listened again, and that is said
         ended = await third.until_event(ExecutionFinished)
         block = narrow(third.transcript.block(ended.block_id), CodeBlock)
         numbers = [int(number) for number in re.findall(r"line (\d{5})\n", text_of(block))]

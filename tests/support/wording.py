@@ -35,6 +35,13 @@ NOT_SAID: dict[str, str] = {
     r"\bthrow(?:s|n)? (?:it )?away\b|\b[Pp]ut (?:it |\w+ )?away\b": "delete; archive",
     r"\bother colours\b": "change theme",
     r"\bforget (?:the )?changes\b": "discard changes",
+    r"\bgoes on\b": "continues",
+    r"\bmilder\b": "less strict",
+    r"\banew\b": "again, start over",
+    r"\bas a rule\b": "by default, usually",
+    r"\bit lies\b|\bone lies\b": "it is in",
+    r"\bwith what is wrong\b": "with any problems",
+    r"\b(?:is|are) taken over\b": "is converted; moves here",
     r"\bsomething went wrong\b|\bit is not clear\b": "what failed, and why",
 }
 """Pattern (case is ignored) to a better phrase."""

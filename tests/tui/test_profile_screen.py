@@ -76,7 +76,7 @@ async def test_C10_a_milder_profile_is_used_after_a_yes_only(play: Play, config:
         for answer, verbs in (("n", []), ("y", [SetApproval(mode="auto")])):
             await opened(stage)
             await highlight(stage, "bold")
-            assert "loop.approve = auto  (now ask)  ▼ milder" in stage.seen
+            assert "loop.approve = auto  (now ask)  ▼ less strict" in stage.seen
             await stage.pilot.press("enter")
             await stage.screen(ConfirmScreen)
             await stage.pilot.press("enter")

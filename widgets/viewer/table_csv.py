@@ -44,7 +44,7 @@ async def csv_parts(
         )
         page = await pager.source.read(question)
         if mark and page.mark != mark:
-            raise NoRows("The table has changed meanwhile.")
+            raise NoRows("The table has changed since.")
         if not page.cells and first < rows.stop:
             raise NoRows("The table has fewer rows now.")
         places = {column.number: place for place, column in enumerate(page.columns)}

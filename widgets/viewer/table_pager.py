@@ -13,7 +13,7 @@ from oi_tui.widgets.viewer.table_source import LoadedTable, NoRows, RowsGone, Ta
 SEARCHED_ROWS = 500
 """Rows that are searched at once."""
 
-CHANGED = "The table has changed since: r reads it anew."
+CHANGED = "The table has changed since: r reads it again."
 CHANGED_BEFORE = "It has changed since it was shown: this is how it is now."
 
 TableWindow = tuple[range, Sequence[int]]

@@ -70,7 +70,7 @@ class TablePane(Widget, can_focus=True):
         Binding("X", "change('show_all')", "Show all columns", id="table.show_all", show=False),
         Binding("C", "ask('columns')", "Choose the columns", id="table.columns", show=False),
         Binding("Y", "ask('copy_row')", "Copy the row as CSV", id="table.copy_row", show=False),
-        Binding("r", "change('renew')", "Read it anew", id="table.renew", show=False),
+        Binding("r", "change('renew')", "Read it again", id="table.renew", show=False),
     ]
 
     class Moved(Message):

@@ -90,7 +90,7 @@ def _lines(lines: Sequence[str], number: int, first: int) -> str:
         shown.append(line if len(line) <= room else f"{line[:room]} …")
         room -= len(line) + 1
     last = first + len(shown) - 1
-    more = "" if last >= len(lines) else f'; {{"block": {number}, "from_line": {last + 1}}} goes on'
+    more = "" if last >= len(lines) else f'; {{"block": {number}, "from_line": {last + 1}}} continues'
     return f"Block {number}, lines {first:,} to {last:,} of {len(lines):,}{more}:\n" + "\n".join(shown)
 
 

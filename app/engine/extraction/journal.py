@@ -73,7 +73,7 @@ class Journal:
         except msgspec.MsgspecError as error:
             raise SettingsError(f"{self.path} is no journal of an extraction.", hint="Name another output.") from error
         if not same:
-            hint = f"Remove {self.path} to begin anew, or name another output."
+            hint = f"Remove {self.path} to start over, or name another output."
             raise SettingsError("The journal is of another schema, task or model.", hint=hint)
         place = self._file.tell()
         while line := self._file.readline():

@@ -91,9 +91,7 @@ class JupyterRun:
                 self._idle = self._idles >= self._without_reply
             case "oi_tui_lost", {"messages": int(count)}:
                 what = "1 message" if count == 1 else f"{count:,} messages"
-                self.output.tell(
-                    f"The connection was lost meanwhile, and {what} of the kernel never came.", responds=True
-                )
+                self.output.tell(f"The connection was lost, and {what} of the kernel never came.", responds=True)
             case "oi_tui_waits", _:
                 self.output.tell(WAITS_FOR_OTHERS, responds=True)
             case "oi_tui_line", {"line": int(number)} if not isinstance(number, bool):

@@ -159,7 +159,7 @@ class LocalServer:
                 status = await process.wait()
                 raise self._start_error(
                     f"The server of {model.title} ended while it started (status {status}).",
-                    f"If the file was damaged, get it anew: oi-tui models remove {model.id}",
+                    f"If the file was damaged, download it again: oi-tui models remove {model.id}",
                 )
 
     async def _end(self) -> None:

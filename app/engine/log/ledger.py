@@ -128,7 +128,7 @@ class Ledger:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            hint = "Move it away to begin anew; sessions are not affected."
+            hint = "Move it away to start over; sessions are not affected."
             raise StoreError(f"What requests cost cannot be kept in {self._path}: {error}.", hint=hint) from error
 
 

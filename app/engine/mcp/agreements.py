@@ -28,7 +28,7 @@ Pinned = Mapping[str, Any]
 _MOST_LINES = 400
 """Of a difference that is shown."""
 
-_HINT = "Delete it: each server is asked about again then."
+_HINT = "Delete it: then you agree to each server again."
 
 
 class Agreement(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -106,7 +106,7 @@ def _judge(case: _Case) -> tuple[Effect, str, Ground]:
     if guard := _guard(case):
         return "ask", guard, "guard"
     if _carries_away(case):
-        return "ask", "a secret and words of others, which this session has read, and a way to the network", "guard"
+        return "ask", "a secret and content from others, which this session has read, and a way to the network", "guard"
     if (rule := _allowing(case)) is not None:
         return "allow", rule, "rule"
     if case.request.unasked:

@@ -72,7 +72,7 @@ def check(profile: Profile) -> None:
         secret = next((place for place in places.secrets(profile) if folder.is_relative_to(place)), None)
         if secret is not None:
             raise KernelError(
-                f"{folder} cannot be worked in with a sandbox: it lies in {secret}, which the sandbox hides.",
+                f"{folder} cannot be worked in with a sandbox: it is in {secret}, which the sandbox hides.",
                 hint="Start in another folder.",
             )
         link = next((path for name in places.GUARDED if (path := folder / name).is_symlink()), None)

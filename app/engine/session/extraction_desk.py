@@ -78,7 +78,7 @@ class ExtractionDesk:
 
     def _begin(self, asked: BeginExtraction) -> None:
         if self.tasks():
-            raise SettingsError("An extraction is under way.", hint="/extract shows it.")
+            raise SettingsError("An extraction is already running.", hint="/extract shows it.")
         self._asked, self._tally, self._extraction = asked, Tally(), None
         self._state, self._why, self._model = "starting", "", ""
         self._begun, self._seconds = time.monotonic(), 0.0

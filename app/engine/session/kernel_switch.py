@@ -17,7 +17,7 @@ FRESH = "This session was resumed. Its kernels are fresh: variables of earlier r
 
 _MOMENT = "What the kernel said in the moment in which the program ended may be missing."
 
-RUNS_ON = f"What ran when the program ended comes into its block as it was and as it goes on. {_MOMENT}"
+RUNS_ON = f"The output of code that ran when the program ended is added to its block, and continues there. {_MOMENT}"
 
 ENDED_UNSEEN = f"What ran when the program ended is over; how it ended is not known. {_MOMENT}"
 

@@ -165,7 +165,7 @@ class ToolDesk:
         what is accepted is what was shown."""
         session = self._session()
         if verb.version != session.transcript.plan.version:
-            raise SettingsError("The plan was changed meanwhile: yours was not kept.", hint="Change it as it is now.")
+            raise SettingsError("The plan changed: your version was not saved.", hint="Change it as it is now.")
         if (steps := bounded_steps(verb.steps)) != session.transcript.plan.steps:
             session.emit(PlanChanged(steps=steps, author="user"))
         if verb.accepts:

@@ -133,7 +133,7 @@ class _Vectors:
                         if row is not None:
                             found[text] = array("f", row[0])
             except (sqlite3.Error, ValueError, TypeError) as error:
-                _log.warning("the kept vectors are made anew: %s", error)
+                _log.warning("the stored vectors are computed again: %s", error)
                 self._path.unlink(missing_ok=True)
                 return {}
         return found

@@ -49,7 +49,7 @@ FUNCTIONS_FILE = "functions.json"
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _HEAD = re.compile(r"# /// oi-tui\n((?:#(?:| [^\n]*)\n)*?)# ///\n")
-_HINT = "Delete it: each function is asked about again then."
+_HINT = "Delete it: then you agree to each function again."
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -117,7 +117,7 @@ async def _propose(ties: ToolTies, output: ToolOutput) -> str:
     said = await output.ask(question, (ACCEPT, KEEP_PLANNING))
     changes = _changes(shown, ties.plan().steps)
     if said is None:
-        return _tell(ties, "Nobody accepted it yet, and plan mode goes on. End your answer with the plan.", changes)
+        return _tell(ties, "Nobody accepted it yet, and plan mode continues. End your answer with the plan.", changes)
     if said == KEEP_PLANNING:
         return _tell(ties, "The user wants you to keep planning: ask what is missing, or make it better.", changes)
     if said != ACCEPT:

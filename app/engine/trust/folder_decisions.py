@@ -31,7 +31,7 @@ NOTHING = FolderDigests()
 _HARMLESS = ("instructions", "commands", "skills")
 """What a folder may lose without a question."""
 
-_HINT = "Nothing is run until it can be relied on: mend it, or delete it and decide anew."
+_HINT = "Nothing is run until it can be relied on: fix it, or delete it and decide again."
 
 
 class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):

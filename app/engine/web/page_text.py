@@ -58,7 +58,7 @@ def read_page(download: Download) -> PageText | RichOutput:
     if is_html:
         page = page_markdown(text, download.address.text)
         if not page.text.strip() and page.has_scripts:
-            said = (*said, "The page says nothing by itself: its programs would, and they are not run.")
+            said = (*said, "The page has no text without its scripts, which do not run here.")
         if not page.is_whole:
             said = (*said, "The page is too long: its end was not read.")
         return PageText("HTML as Markdown", page.text[:MOST_TEXT], page.title, said)

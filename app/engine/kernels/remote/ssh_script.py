@@ -44,7 +44,7 @@ lock() {
     tries=0
     until mkdir "$dir/lock" 2>/dev/null; do
         tries=$((tries + 1))
-        # One at a time, and looked at anew: what another one has just broken may be held again.
+        # One at a time, and looked at again: what another one has just broken may be held again.
         if left_behind && mkdir "$dir/breaking" 2>/dev/null; then
             if left_behind; then rm -rf "$dir/lock"; fi
             rmdir "$dir/breaking"
@@ -148,7 +148,7 @@ while read -r word number; do
         ;;
     esac
 done
-# A connection that was made anew goes by the same name; this one may notice later that it is lost.
+# A connection that was made again goes by the same name; this one may notice later that it is lost.
 if [ "$(cat "$dir/clients/$client" 2>/dev/null)" = $$ ]; then rm -f "$dir/clients/$client"; fi
 """
 

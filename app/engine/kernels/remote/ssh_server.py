@@ -105,7 +105,7 @@ class SshServer:
                     if await self._is_alive(self._process):
                         return
                 except KernelError as error:
-                    _log.info("ssh to %s is made anew: %s", self.host, error)
+                    _log.info("reconnecting to %s by ssh: %s", self.host, error)
                 else:
                     raise KernelGone(f"The Jupyter server on {self.host} has ended.")
             await self._hold()

@@ -175,12 +175,12 @@ class Database:
             case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
                 return StoreBusy(f"Another program keeps {self.path} locked.", hint=f"Try again. {_SAFE}")
             case sqlite3.SQLITE_NOTADB:
-                hint = "Nothing in it was changed. Move it away to begin anew."
+                hint = "Nothing in it was changed. Move it away to start over."
                 return StoreError(f"{self.path} is no file of sessions.", hint=hint, details=str(error))
             case sqlite3.SQLITE_CORRUPT if code == sqlite3.SQLITE_CORRUPT_VTAB:
                 return self._search_damaged(error)
             case sqlite3.SQLITE_CORRUPT:
-                hint = "Keep a copy of it, then try `sqlite3 FILE .recover`; or move it away to begin anew."
+                hint = "Keep a copy of it, then try `sqlite3 FILE .recover`; or move it away to start over."
                 return StoreError(f"{self.path} is damaged.", hint=hint, details=self._diagnosis(error))
             case _:
                 return StoreError(
