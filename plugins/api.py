@@ -1,4 +1,4 @@
-"""All that a plugin imports. What is not on this page may change from one version of oi-tui to the next.
+"""The public interface for plugins: import nothing else of oi-tui, which may change from version to version.
 
     from oi_tui.plugins.api import RichOutput, hookimpl
 

@@ -20,8 +20,8 @@ class ScreenHooks:
 
     @_hookspec
     def register_renderers(self) -> Mapping[str, Callable[[RichOutput], object] | str]:  # type: ignore[empty-body] # a specification
-        """Mime type (`*` stands for any characters) to a function that gets the `RichOutput` and returns another one,
-        which is drawn in its place, a `Drawing`, or None: the next form is drawn.
+        """Maps a MIME type (`*` matches any characters) to a function that gets the `RichOutput` and returns another
+        one to draw instead, a `Drawing`, or None to draw the next form.
 
         Called when the first rich result is drawn. A string such as `oi_tui_vega:render` is imported when the first
         result of its type is.
@@ -31,7 +31,7 @@ class ScreenHooks:
     def register_themes(self) -> Path:  # type: ignore[empty-body] # a specification
         """A folder with theme files, `NAME.toml` each (see `themes/README.md`).
 
-        Called when all themes are listed, or one is asked for that is neither the person's nor ours.
+        Called when all themes are listed, or when one is chosen that is neither the person's nor built in.
         """
 
     @_hookspec
@@ -44,4 +44,4 @@ class ScreenHooks:
 
     @_hookspec
     def register_status_items(self) -> Iterable[StatusItem]:  # type: ignore[empty-body] # a specification
-        """Words for the status line. Called soon after the first frame."""
+        """Items for the status line. Called soon after the first frame."""

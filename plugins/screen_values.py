@@ -1,4 +1,4 @@
-"""What plugins of the screen's process are given and give, as values. They give text, which the screen makes safe."""
+"""Values that plugins of the screen's process get and return. They return text, which the screen makes safe."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -8,23 +8,23 @@ from oi_tui.app.engine.core.blocks import Block
 
 LinesAt = Callable[[int], Iterable[str]]
 """Lines for a width in cells, each as a program would print it: SGR codes colour it (`\\x1b[31m` is the theme's red,
-`\\x1b[2m` is dim, `\\x1b[0m` ends both). All other codes are taken out, wide lines are moved sideways, not wrapped."""
+`\\x1b[2m` is dim, `\\x1b[0m` ends both). All other codes are removed. Wide lines scroll sideways and do not wrap."""
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """What a renderer returns where no other form says it; called again at another width, on the screen's thread."""
+    """What a renderer returns to draw lines itself; called again for each width, on the screen's thread."""
 
     lines: LinesAt
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """The session that the screen shows, as it is."""
+    """The session on the screen, at this moment."""
 
     session_id: str
     folder: str
     model: str
     blocks: Sequence[Block]
-    """As they are now; not to be kept."""
+    """The blocks at this moment; do not keep them."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
@@ -47,9 +47,9 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
     help: str
     """One line."""
     run: Callable[[str, SessionView], str | Insert | None]
-    """Gets what stands behind the name; text is shown in a window."""
+    """Gets the argument after the name; a returned text is shown in a window."""
     argument: str = ""
-    """What may stand behind it, for the help: `[NAME]`."""
+    """The argument, for the help: `[NAME]`."""
 
 
 class SidePanel(msgspec.Struct, frozen=True, kw_only=True):

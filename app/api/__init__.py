@@ -5,8 +5,8 @@
     with open_session(model="gpt-5", api_key=KEY) as session:
         print(session.run_sync("How many rows has data.csv?").output)
 
-No settings of the person and no key of the environment are read: what counts is what is given here, within the limits
-and rules of the machine's administrator. The guide has a page with examples: `oi-tui help python-api`.
+It reads neither the user's settings nor keys from the environment, only what you pass, and applies the limits and rules
+of the machine's administrator. The guide has a page with examples: `oi-tui help python-api`.
 """
 
 from oi_tui.app.api.opening import open_session

@@ -1,4 +1,4 @@
-"""Opens sessions for programs, from what is given, within the limits of the machine's administrator."""
+"""Opens sessions for programs, within the limits of the machine's administrator."""
 
 import asyncio
 import os

@@ -40,7 +40,7 @@ SessionT = TypeVar("SessionT")
 FollowT = TypeVar("FollowT")
 
 ENDING = 10.0
-"""Seconds that a run has to end when whoever awaits it is cancelled."""
+"""Seconds that a run has to end after the caller is cancelled."""
 
 
 class ProgramSession(Generic[SessionT]):
@@ -72,11 +72,11 @@ class ProgramSession(Generic[SessionT]):
     # -- running -------------------------------------------------------------------------------------
 
     async def run(self, prompt: str) -> Result[SessionT]:
-        """One prompt to its answer. RunStopped where there is none."""
+        """Run one prompt to its answer. Raises RunStopped if there is none."""
         return await self._home.run(self._whole(prompt))
 
     def run_sync(self, prompt: str) -> Result[SessionT]:
-        """The same for code that cannot await, also in a notebook."""
+        """Like `run`, for code that cannot await; works in notebooks too."""
         return self._home.run_sync(self._whole(prompt))
 
     async def go_on(self) -> Result[SessionT]:
@@ -88,11 +88,11 @@ class ProgramSession(Generic[SessionT]):
         return self._home.run_sync(self._whole(None))
 
     def run_stream(self, prompt: str) -> RunStream[SessionT, StepMoment | str]:
-        """The same, followed while it happens: pieces of what the model says as text, and the steps."""
+        """Like `run`, but yields pieces of the model's text and the steps as they happen."""
         return RunStream(self._home, lambda queue: self._follow(prompt, queue, queue.put), self.stop, gated=False)
 
     def iter(self, prompt: str) -> RunStream[SessionT, StepMoment]:
-        """The same, one step at a time: the model is not asked again before you ask for what comes next."""
+        """Like `run`, one step at a time: the model gets its next request when you ask for the next step."""
 
         def steps_alone(queue: MomentQueue[StepMoment]) -> Coroutine[Any, Any, Result[SessionT]]:
             def put(moment: StepMoment | str) -> None:
@@ -104,11 +104,11 @@ class ProgramSession(Generic[SessionT]):
         return RunStream(self._home, steps_alone, self.stop, gated=True)
 
     def pause(self) -> None:
-        """End the run after the step that is under way; `go_on` continues it."""
+        """End the run after the current step; `go_on` continues it."""
         self._reach(lambda parts: parts.session.steering.pause())
 
     def stop(self) -> None:
-        """End the run now: code is interrupted, an answer is cut off."""
+        """End the run now: code is interrupted, and so is an answer."""
         self._reach(lambda parts: parts.session.interrupt(turn=True))
 
     # -- the end -------------------------------------------------------------------------------------

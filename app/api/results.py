@@ -1,4 +1,4 @@
-"""What a program is given: the result of a run, its steps, a question to decide, and why a run stopped."""
+"""What a program gets: the result of a run, its steps, an approval request, and why a run stopped."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class StepAsked:
-    """The model is asked."""
+    """A request goes to the model."""
 
     number: int
-    """Of the answer in its run, from 1."""
+    """Number of the answer in its run, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepDecided:
-    """It was decided whether code or a call runs."""
+    """Code or a call was approved or refused."""
 
     block_id: str
     runs_in: str
@@ -42,13 +42,13 @@ class StepRan:
     source: str
     status: ExecutionStatus
     output: str
-    """What came out, as text; pictures and the like as their mime types."""
+    """The output as text; pictures and the like as their mime types."""
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class StepAnswered:
-    """The model came to an end."""
+    """The model has finished."""
 
     text: str
 
@@ -59,7 +59,7 @@ StepMoment = StepAsked | StepDecided | StepRan | StepAnswered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result(Generic[ResultT_co]):
-    """A run that came to its end."""
+    """A run that ended with an answer."""
 
     output: ResultT_co
     """The answer: text, or a value of the session's `output_type`."""
@@ -72,25 +72,25 @@ class Result(Generic[ResultT_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """What one session may use; 0 is no limit."""
+    """Limits of a session; 0 is no limit."""
 
     max_steps: int = 20
-    """Answers of the model in one run."""
+    """Most answers of the model in one run."""
     max_cost: float = 0.0
-    """US dollars of all runs together."""
+    """US dollars, all runs together."""
     max_tokens: int = 0
-    """Of all runs together, in and out."""
+    """Tokens in and out, all runs together."""
     seconds: float = 0.0
-    """Of one run."""
+    """Seconds of one run."""
     cell_seconds: float = 600.0
-    """Of one piece of code, or one call."""
+    """Seconds of one piece of code, or one call."""
     answer_tries: int = 3
-    """How often the model is asked again for an answer that does not fit `output_type`."""
+    """How often the model may try again when its answer does not fit `output_type`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
-    """Code or a call that waits for a decision."""
+    """Code or a call that needs approval."""
 
     runs_in: str
     """The language of code, or the name of a tool."""
@@ -98,16 +98,16 @@ class ApprovalRequest:
     """Exactly what would run: the code, or the arguments of the call as JSON."""
     is_call: bool
     labels: tuple[str, ...]
-    """What it may do, as far as that can be read: `deletes files, line 3`."""
+    """What it may do, as far as the source shows: `deletes files, line 3`."""
     why: str
-    """Which rule or mode asks, "" if all code is asked about."""
+    """The rule or mode that requires approval; "" if all code does."""
 
 
 EarlyEnd = StopReason | Literal["time"]
 
 
 class RunStopped(OiTuiError):
-    """A run ended without an answer. What happened until then is kept in the session, which can go on."""
+    """A run ended without an answer. The session keeps everything up to then, and can continue."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A run that is followed while it happens: what it consists of, in order, and its result."""
+"""A run that you follow while it happens: its steps and text in order, and its result."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -44,8 +44,8 @@ class MomentQueue(Generic[StreamItem]):
 
 
 class RunStream(Generic[StreamedT, StreamItem]):
-    """Iterate over it with `async for`; `await stream.result()` is what the run comes to. Leaving its `async with`
-    before the end stops the run."""
+    """Iterate over it with `async for`; `await stream.result()` returns the result. Leaving its `async with` before the
+    end stops the run."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class RunStream(Generic[StreamedT, StreamItem]):
         self._task: asyncio.Task[Result[StreamedT]] | None = None
 
     async def result(self) -> Result[StreamedT]:
-        """What the run comes to, when it has; RunStopped if it has no answer."""
+        """Wait for the run to end and return its result; RunStopped if it has no answer."""
         return await self._home.run(self._finish())
 
     async def close(self) -> None:
-        """Stop the run, if it has not come to its end."""
+        """Stop the run, unless it has ended."""
         await self._home.run(self._leave())
 
     async def __aenter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Everything that can be said of a session beside its model and its output."""
+"""All options of a session, except its model and its output type."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,39 +12,39 @@ from oi_tui.app.engine.tools.tool import Tool
 
 
 class SessionOptions(TypedDict, total=False):
-    """Keywords of `open_session`; what is left out has its default."""
+    """Keyword arguments of `open_session`, with their defaults."""
 
     api_key: str | None
     api_base: str
     """URL of an OpenAI-compatible server."""
     environ: Mapping[str, str]
-    """Where keys and addresses of providers are looked for; empty unless you give one, such as `os.environ`."""
+    """Variables with keys and addresses of providers, such as `os.environ`; by default none."""
     model_settings: ModelSection
     """Temperature, time limits and the like."""
     tools: Sequence[Tool | Callable[..., Any]]
-    """What the model may call beside code; functions become tools by `tool_of`."""
+    """Tools that the model may call; `tool_of` makes them from functions."""
     instructions: str
-    """What the model reads first, as it is."""
+    """Text that the model reads first; no template."""
     limits: RunLimits
     dependencies: object
-    """For tools: `dependencies(KIND)` gives it to them."""
+    """An object for tools, which get it with `dependencies(KIND)`."""
     approval: ApprovalMode
     """`ask` (the default), `auto` or `never`, as `loop.approve`."""
     approve: Approve
-    """Decides what is asked about. Without it, that is refused."""
+    """Called for whatever needs approval. Without it, that is refused."""
     answer_input: AnswerInput
-    """Gives running code the lines that it asks for. Without it, such code is interrupted."""
+    """Answers `input()` of running code. Without it, such code is interrupted."""
     policy: PolicySection
     """Rules and modes."""
     functions: FunctionsSection
-    """What code and calls may use, by full names."""
+    """Functions that code and calls may use, by full names."""
     sandbox: SandboxMode | SandboxSection
-    """`workspace-write` (the default), `read-only`, `danger-full-access`, or all of it."""
+    """`workspace-write` (the default), `read-only`, `danger-full-access`, or a whole section."""
     cwd: str | Path
     """The folder that code works in. Default: the current one."""
     python: str
-    """The environment of Python code: a program, a folder or a name. Default: the Python of this program."""
+    """Environment for Python code: an interpreter, a folder or a name. Default: the Python of this program."""
     store: str | Path | None
-    """A file that sessions are kept in."""
+    """File in which to keep sessions."""
     audit: str | Path | None
-    """A folder of audit logs."""
+    """Folder for audit logs."""

@@ -10,8 +10,8 @@ given_dependencies: ContextVar[object] = ContextVar("given_dependencies", defaul
 
 
 def dependencies(kind: type[DependencyT]) -> DependencyT:
-    """What was given to `open_session(dependencies=...)`, for a tool that needs it. TypeError if that is of another
-    kind, or this is no call of a tool."""
+    """The object passed to `open_session(dependencies=...)`, for a tool that needs it. TypeError if it is of another
+    kind, or outside the call of a tool."""
     found = given_dependencies.get()
     if not isinstance(found, kind):
         raise TypeError(f"the dependencies of this session are of the type {type(found).__name__}, not {kind.__name__}")

@@ -33,8 +33,8 @@ _hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 class HookMarker:
-    """Marks a function of a plugin as one that answers the hook of its name; with `tryfirst` before those of others,
-    with `trylast` behind them. TypeError for a coroutine: nobody would await it."""
+    """Marks a function of a plugin as the implementation of the hook with its name. With `tryfirst` it runs before the
+    implementations of other plugins, with `trylast` after them. TypeError for a coroutine: nobody would await it."""
 
     @overload
     def __call__(self, function: Function) -> Function: ...
@@ -63,12 +63,11 @@ class EngineHooks:
 
     @_hookspec
     def event_happened(self, session_id: str, event: AnyEvent) -> None:
-        """Something happened: it was handed to the log and the screen before. Called often, also for each streamed
-        piece."""
+        """Something happened, and the log and the screen already have it. Called often: for each streamed piece."""
 
     @_hookspec
     def before_request(self, session_id: str, request: ChatRequest) -> None:
-        """The model is about to be asked for its next answer in a turn; secrets have been taken out of the request."""
+        """A request is about to go to the model; secrets have been removed from it."""
 
     @_hookspec
     def after_request(self, session_id: str, request: ChatRequest, failed: bool) -> None:
@@ -76,95 +75,95 @@ class EngineHooks:
 
     @_hookspec
     def before_action(self, session_id: str, block: ActionBlock) -> None:
-        """It was decided that this runs, the audit log has it on disk, and the kernel or tool gets the source next.
+        """An approved action is about to run: it is in the audit log, and the kernel or tool gets the source next.
 
-        Code that is repeated to rebuild the state of a kernel has `block.rerun` set, here and in `after_action`.
+        Code that runs again to rebuild the state of a kernel has `block.rerun` set, here and in `after_action`.
         """
 
     @_hookspec
     def after_action(self, session_id: str, block: ActionBlock) -> None:
-        """It has run; `block` has its outputs and how it ended, or of a repeated run only that, as `block.rerun`.
+        """An action has run; `block` has its outputs and how it ended. A repeated run only sets `block.rerun`.
 
-        Not called for code that was cut off by the end of the session.
+        Not called for code that the end of the session interrupted.
         """
 
-    # -- what decides, never milder
+    # -- what decides, only ever stricter
 
     @_hookspec
     def judge_action(self, session_id: str, block: ActionBlock) -> Judgement | None:
-        """Whether an action that the model proposed must be asked about, or must not run; None: nothing against it.
-        Also called for what the person edited. The strictest of all plugins, rules and the mode holds."""
+        """Whether an action that the model proposed needs approval or must not run; None if you have no objection. Also
+        called for an action that the person edited. The strictest of all plugins, rules and the mode applies."""
 
     @_hookspec
     def check_prompt(self, session_id: str, text: str) -> str | None:
-        """What is wrong with a prompt, in words for the person: then the model is not asked; None: nothing."""
+        """What is wrong with a prompt, for the person to read: the prompt is not sent. None sends it."""
 
     @_hookspec
     def check_answer(self, session_id: str, text: str) -> str | None:
-        """What is wrong with a whole answer that would end the turn, in words for the model, which answers again, at
-        most twice in a turn; None: nothing."""
+        """What is wrong with a complete answer that would end the turn, for the model to read: it answers again, at
+        most twice in a turn. None accepts it."""
 
     @_hookspec
     def change_request(self, session_id: str, request: ChatRequest) -> ChatRequest | Refuse | None:
-        """Another request in the place of this one, which is about to be sent: shorter, filtered; or none; None leaves
-        it as it is. One plugin gets what the one before returned. Secrets have been taken out and are again taken out
-        of what comes back; it offers no tool and shows no picture that was not there before."""
+        """Replace a request that is about to be sent, say by a shorter one, or refuse it; None leaves it as it is. Each
+        plugin gets what the one before returned. Secrets have been removed, and are removed again from what you return;
+        it cannot add tools or pictures."""
 
     @_hookspec
     def change_answer(self, session_id: str, text: str) -> str | Refuse | None:
-        """Another text in the place of the model's, before anything is made of it; or none of it; None leaves it. Where
-        a plugin has this hook, answers are shown when they are complete."""
+        """Replace the text of an answer before it is parsed, or refuse it; None leaves it as it is. If a plugin has
+        this hook, answers are not streamed but shown when they are complete."""
 
     @_hookspec
     def add_instructions(self, session_id: str, folder: str) -> str | None:
-        """Text for the system message of a session, asked once, before its first request; at most 4,000 characters are
+        """Text for the system message, called once per session, before its first request; at most 4,000 characters are
         used. /instructions shows it with the name of the plugin."""
 
     # -- what there is
 
     @_hookspec
     def register_tools(self) -> Iterable[Tool]:  # type: ignore[empty-body] # a specification
-        """Tools that models may call, in every session of this engine. Asked once, when the engine starts."""
+        """Tools that models may call, in every session of this engine. Called once, when the engine starts."""
 
     @_hookspec
     def register_models(self) -> Iterable[Model]:  # type: ignore[empty-body] # a specification
         """Models of your own: each has the four properties and the `stream` of `Model`, and a `name` such as
-        `lab/echo`, by which it is chosen like any other. Asked once, when the engine starts."""
+        `lab/echo`, with which people choose it. Called once, when the engine starts."""
 
     @_hookspec
     def register_kernels(self) -> Iterable[KernelProgram]:  # type: ignore[empty-body] # a specification
-        """Jupyter kernels that are not installed as kernelspecs. Asked once, when the engine starts."""
+        """Jupyter kernels that are not installed as kernelspecs. Called once, when the engine starts."""
 
     @_hookspec
     def register_languages(self) -> Iterable[LanguageProgram]:  # type: ignore[empty-body] # a specification
-        """Languages whose cells a program runs, each by itself. Asked once, when the engine starts."""
+        """Languages without a kernel: a program runs each cell as a file. Called once, when the engine starts."""
 
     @_hookspec
     def register_kernel_forms(self) -> Mapping[str, KernelForm]:  # type: ignore[empty-body] # a specification
-        """Type in the Python kernel, as `module.Class`, to one more form of its values; a renderer can draw that. Asked
-        once, when the engine starts; the module is not imported for it."""
+        """Maps a type in the Python kernel, as `module.Class`, to another form of its values, for a renderer to draw.
+        Called once, when the engine starts; the module is not imported for it."""
 
     @_hookspec
     def register_widget_views(self) -> Mapping[str, Callable[[KernelWidget], WidgetView | None] | str]:  # type: ignore[empty-body] # a specification
-        """Model of a widget in a kernel, such as `IntSliderModel` (`*` stands for any characters), to a function that
-        says how it looks as text and what of it can be operated; None: the next plugin is asked.
+        """Maps the model of a widget in a kernel, such as `IntSliderModel` (`*` matches any characters), to a function
+        that says how the widget looks as text and how it can be operated, or None to leave it to the next plugin.
 
-        Asked when the first widget is shown; a string such as `oi_tui_map.views:map_view` is imported for the first
+        Called when the first widget is shown; a string such as `oi_tui_map.views:map_view` is imported for the first
         widget of its model. The function is called for each widget whenever its display changes, up to eight times a
-        second: it should take less than a millisecond, and one that fails or takes more than 50 ms five times in a row
-        is not called any more.
+        second: it should take less than a millisecond, and is not called any more if it fails or is slow five times in
+        a row.
         """
 
     @_hookspec
     def register_embedding(self) -> Embedding | None:
-        """What turns texts into vectors, so that kept functions are found by meaning; the first plugin that gives one
-        counts. Asked once, at the first search; its `embed` is called in a thread and may take ten seconds. None: by
-        words only."""
+        """Turns texts into vectors, so that kept functions are found by meaning; the first plugin that returns one is
+        used. Called once, at the first search; its `embed` is called in a thread and may take ten seconds. Without one,
+        functions are found by words only."""
 
     @_hookspec
     def register_exporters(self) -> Iterable[Exporter]:  # type: ignore[empty-body] # a specification
-        """Formats in which sessions are written. Asked when they are listed, and when a session is exported."""
+        """Formats for exporting sessions. Called when they are listed, and when a session is exported."""
 
     @_hookspec
     def register_importers(self) -> Iterable[Importer]:  # type: ignore[empty-body] # a specification
-        """Formats from which sessions are read. Asked when a file is imported."""
+        """Formats for importing sessions. Called when a file is imported."""
