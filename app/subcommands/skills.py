@@ -1,5 +1,6 @@
 """`oi-tui skills`: Agent Skills, and functions that were kept from sessions."""
 
+import asyncio
 import difflib
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import click
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.paths import private_dir
 from oi_tui.app.engine.skills.kept_functions import (
-    PASSED,
     KeptFunction,
     find_function,
     find_functions,
@@ -19,8 +19,10 @@ from oi_tui.app.engine.skills.kept_functions import (
 from oi_tui.app.engine.skills.skill_folder import add_skill, find_skills, remove_skill, skill_faults, skills_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.trust.skill_files import SKILL_FILE, Skill, read_skill_file, skill_files
-from oi_tui.app.flags import words
+from oi_tui.app.flags import Flags, words
+from oi_tui.app.options import common
 from oi_tui.app.screens.external_editor import EditorFailed, edit_file, editor_command
+from oi_tui.app.subcommands.tool_session import try_function
 from oi_tui.app.terminal.echo import echo
 
 
@@ -122,24 +124,26 @@ def delete_skill(name: str) -> None:
 
 @skills.command("test")
 @click.argument("name", type=words)
-def check_skill(name: str) -> None:
-    """Say what is wrong with the skill or function NAME: its head, files that it names, mistakes in its code. Runs
-    nothing: `t` in /skills runs a function's example."""
+@common
+def check_skill(flags: Flags, name: str) -> None:
+    """Run the kept function NAME and its example in a fresh kernel, in the sandbox, as `t` in /skills does. Of a skill,
+    which runs nothing, say what is wrong: its head, files that it names, mistakes in its code."""
     function = _function(name)
     faults = skill_faults(_find(name)) if function is None else _function_faults(function)
     for fault in faults:
         echo(safe_text(f"✗ {fault}"), err=True)
     if faults:
         raise SystemExit(1)
-    echo("Nothing is wrong with it.")
+    if function is None:
+        echo("Nothing is wrong with it.")
+    elif not asyncio.run(try_function(flags.workplace(can_ask=False).setup, name)):
+        raise SystemExit(1)
 
 
 def _function_faults(function: KeptFunction) -> list[str]:
     if function.wrong:
         return [function.wrong]
-    changed = [] if function.agreed else ["was changed since you agreed to it"]
-    tested = function.head.tested
-    return [*changed, *([f"its last test {tested}"] if tested not in ("", PASSED) else [])]
+    return [] if function.agreed else ["was changed since you agreed to it, so nothing of it runs"]
 
 
 def _function(name: str) -> KeptFunction | None:

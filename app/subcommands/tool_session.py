@@ -22,7 +22,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
 from oi_tui.app.engine.core.protocol import Batch, Configure, Failed, PromptsQueued
 from oi_tui.app.engine.core.tool_replies import ServersFound, ToolRecord, ToolsFound
-from oi_tui.app.engine.core.tool_verbs import CallTool, FindServers, FindTools
+from oi_tui.app.engine.core.tool_verbs import CallTool, FindServers, FindTools, TestFunction
 from oi_tui.app.engine.core.verbs import Answer, AnyVerb, Decide, Open, Settle
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.text.call_words import call_remarks, preview_text
@@ -154,6 +154,37 @@ async def try_tool_file(setup: Configure, file: ToolFile) -> bool:
     finally:
         await kernels.close()
     return True
+
+
+async def try_function(setup: Configure, name: str) -> bool:
+    """Run a kept function and its example as /skills does, in a fresh kernel; whether all is well."""
+    passed = False
+    async with _open_session(setup) as client, aclosing(client.replies()) as replies:
+        await client.send(TestFunction(name=name))
+        await client.send(Settle(request_id="tested"))
+        async for reply in replies:
+            match reply:
+                case Failed():
+                    raise SettingsError(reply.title, hint=reply.hint)
+                case PromptsQueued(settled="tested"):
+                    return passed
+                case Batch(replay=False):
+                    for event in reply.events:
+                        match event:
+                            case OutputAdded(output=ErrorOutput()):
+                                pass  # the notice says what went wrong
+                            case OutputAdded(output=output):
+                                echo(plain_text(output), nl=isinstance(output, RichOutput))
+                            case NoticeAdded(title=title) if title.startswith(f"{name}: "):
+                                passed = event.level == "info"
+                                echo(title, err=not passed)
+                            case NoticeAdded(level="warning" | "error"):
+                                echo(f"! {event.title} {event.hint}".rstrip(), err=True)
+                            case _:
+                                pass
+                case _:
+                    pass
+    raise EngineLost("The engine ended.")
 
 
 class _Printed:

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from oi_tui.app.engine.skills.kept_functions import PASSED, FunctionHead, function_file, keep_function
 from support.enclosure import why_no_rung
 from support.programs import oi_tui
 
@@ -92,3 +95,26 @@ def test_G18_what_is_broken_or_of_a_folder_that_is_not_trusted_says_so(
     assert "Expected:\n    2\nGot:\n    4" in tools("test", str(path), code=1)
     path.write_text("def half(number):\n    'Half.'\n")
     assert "whose argument number has no type hint" in tools("test", str(path), code=2)
+
+
+@pytest.mark.parametrize(("example", "code"), [("half(4)", 0), ("half('x')", 1)])
+def test_H14_a_kept_function_is_tested_in_a_fresh_kernel_from_the_command_line(
+    clean_env: dict[str, str], tmp_path: Path, example: str, code: int
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    source = (
+        'def half(number: int) -> float:\n    """Half of it."""\n    open("mark", "w").write("it ran")\n'
+        "    return number / 2\n"
+    )
+    head = FunctionHead(kept="2026-11-24", example=example, tested=PASSED)
+    kept = Path(clean_env["XDG_DATA_HOME"]) / "oi-tui"
+    kept.mkdir(parents=True)
+    keep_function("half", function_file(head, source), kept / "functions")
+    mode = "danger-full-access" if why_no_rung("space") else "workspace-write"
+    ran = oi_tui(clean_env, "skills", "test", "half", "--sandbox", mode, cwd=folder)
+    said = (ran.stdout + ran.stderr).decode()
+    assert ran.returncode == code, said
+    assert (folder / "mark").exists(), "it ran in the folder"
+    assert ("passed: its example ran" if code == 0 else "The test in a fresh kernel failed: TypeError") in said
+    assert said.count("The test in a fresh kernel") == 1

@@ -238,6 +238,35 @@ async def test_F20_an_edit_that_cannot_work_is_said_and_may_be_edited_again(tmp_
     assert block.state == "ok"
 
 
+@pytest.mark.parametrize("revises", [True, False])
+async def test_G23_always_after_an_edit_is_about_what_ran_not_about_what_was_proposed(revises: bool) -> None:
+    proposed, edited, other = (json.dumps({"text": text}) for text in ("proposed", "edited", "other"))
+    answers = [answer(*call(source)) for source in (proposed, edited, proposed, other)]
+    session = make(FakeModel(*answers, "Done."), approve="ask")
+    asked: list[str] = []
+
+    def react(event: AnyEvent) -> None:
+        if not isinstance(event, DecisionRequested):
+            return
+        asked.append(event.source)
+        if revises and len(asked) == 1:
+            session.decide(Revise(request_id=event.request_id, source=edited))
+        elif len(asked) == 1 + revises:
+            session.decide(Decide(request_id=event.request_id, verdict="always", source=edited))
+        else:
+            session.decide(Decide(request_id=event.request_id, verdict="run"))
+
+    await play(session, session.run("go"), react)
+    ran = [json.loads(block.source)["text"] for block in calls(session)]
+    assert ran == ["edited", "edited", "proposed", "other"]
+    assert [json.loads(source)["text"] for source in asked] == [
+        "proposed",
+        *(["edited"] if revises else []),
+        "proposed",
+        "other",
+    ]
+
+
 async def test_F20_an_edit_that_a_rule_denies_is_refused_and_code_is_never_asked_about_anew(tmp_path: Path) -> None:
     bench = FileBench(tmp_path)
     policy = Policy(rules=(short_form("Edit(**/secret.txt)", "deny"),), base=bench.policy.base)

@@ -150,6 +150,30 @@ def server(home: Path, folder: Path) -> None:
     listed.write_text(json.dumps({"mcpServers": {"shelf": program}}))
 
 
+COUNTER = '''
+from pathlib import Path
+
+CAPABILITIES = {"writes": False}
+
+
+def count_words(path: Path, output) -> int:
+    """Count the words of a text file."""
+    lines = path.read_text().splitlines()
+    for number, line in enumerate(lines, start=1):
+        output.report(number, len(lines), line[:20])
+    return sum(len(line.split()) for line in lines)
+'''
+
+
+def tool_file(home: Path, folder: Path) -> None:
+    notes(home, folder)
+    place = Path(clean_env(home)["XDG_CONFIG_HOME"]) / "oi-tui" / "tools"
+    place.mkdir(parents=True, mode=0o700)
+    (place / "count_words.py").write_text(COUNTER)
+    enable = [OI_TUI, "tools", "enable", "--yes", "count_words"]
+    subprocess.run(enable, env=clean_env(home), cwd=folder, check=True, timeout=60)
+
+
 STEPS = [
     {"text": "Read the tide table", "state": "done"},
     {"text": "Say when a boat can leave", "state": "doing", "done_when": "an hour is named"},
@@ -180,6 +204,25 @@ CAPABILITIES = (
         ),
         prepare=notes,
         said=(Decide(request_id="", verdict="run"), UndoChanges(scope="turn")),
+    ),
+    Capability(
+        "code-and-undo",
+        "The harbour opens at nine now, and note the rope elsewhere",
+        (
+            "```python\nfrom pathlib import Path\nnotes = Path('notes.md')\n"
+            "notes.write_text(notes.read_text().replace('seven', 'nine'))\n"
+            "Path('rope.md').write_text('A rope.\\n')\n```",
+            "The notes say nine, and rope.md names the rope.",
+        ),
+        prepare=notes,
+        said=(Decide(request_id="", verdict="run"), UndoChanges(scope="turn")),
+    ),
+    Capability(
+        "tool-file",
+        "How many words have the notes?",
+        (call("count_words", "I count them.", path="notes.md"), "Ten."),
+        prepare=tool_file,
+        said=(Decide(request_id="", verdict="run"),),
     ),
     Capability(
         "web-page",

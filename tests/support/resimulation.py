@@ -291,6 +291,6 @@ def comparable(blocks: Sequence[Block]) -> list[Block]:
         if isinstance(block, CallBlock):
             changes |= {"duration": None, "call_id": None, "written": None}
         if isinstance(block, CodeBlock):
-            changes |= {"duration": None, "call_id": None, "place": ""}
+            changes |= {"duration": None, "call_id": None, "place": "", "written": None}
         same.append(msgspec.structs.replace(block, **changes))
     return same

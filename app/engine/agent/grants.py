@@ -4,12 +4,14 @@ Rules that deny or ask, hidden characters, the repeat guard and what a source it
 count, however far a grant reaches. Nothing of it outlives the session, and a fork or a resumed session has none.
 """
 
+import contextlib
+import json
 from typing import NamedTuple
 
 import msgspec
 
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
-from oi_tui.app.engine.core.encoding import text_digest
+from oi_tui.app.engine.core.encoding import decode_arguments, text_digest
 from oi_tui.app.engine.core.values import ApprovalMode, GrantScope, ScopeKind
 from oi_tui.app.engine.policy.decide import decide
 from oi_tui.app.engine.policy.decision import Policy, PolicyDecision, PolicyRequest
@@ -147,4 +149,8 @@ def _is_doubtful(case: GrantCase, found: PolicyDecision) -> bool:
 
 
 def _source_key(case: GrantCase) -> tuple[str, str, str, int]:
-    return type(case.block).__name__, case.block.runs_in, text_digest(case.block.source), case.generation
+    source = case.block.source
+    if isinstance(case.block, CallBlock):
+        with contextlib.suppress(ValueError):  # else it is the text that counts
+            source = json.dumps(decode_arguments(source), sort_keys=True)  # however a model or a person spells them
+    return type(case.block).__name__, case.block.runs_in, text_digest(source), case.generation
