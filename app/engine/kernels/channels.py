@@ -5,9 +5,12 @@ that is received can stop what comes after it. Made over a client of jupyter_cli
 """
 
 import asyncio
+import hmac
 import json
 from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from oi_tui.app.engine.kernels.json_cleaner import clean_content, has_more_values
 from oi_tui.app.engine.kernels.message_desk import (
@@ -30,6 +33,18 @@ BEAT_STEP = 1.0
 """Seconds of one look for a heartbeat; of several, so that it does not matter if we were stopped ourselves."""
 
 
+REMEMBERED = 65_536
+"""Signatures that are remembered: a message that comes a second time is a forgery."""
+
+
+class _Header(msgspec.Struct):
+    """What is read of a message's header, and of its parent's."""
+
+    msg_id: str = ""
+    msg_type: str = ""
+    version: str = ""
+
+
 class Channels:
     """All channels of one kernel process; `connect`, `listen` and `close` once each."""
 
@@ -40,6 +55,9 @@ class Channels:
         self._heart: Any = None
         self._beat: asyncio.Future[Any] | None = None
         """The heartbeat that is awaited."""
+        self._header = msgspec.json.Decoder(_Header)
+        self._signatures: dict[bytes, None] = {}
+        """Of the messages that were taken last."""
 
     def connect(self, handshake: int) -> None:
         """Make the sockets, before the process is started: else the event `handshake` may be missed.
@@ -138,10 +156,28 @@ class Channels:
             return None
 
     def _parse(self, parts: list[bytes]) -> dict[str, Any]:
+        """As the session does it. That also makes a moment of each date in both headers, which takes half of its time,
+        for nobody: so what is as it should be is read here."""
         session = self._client.session
         _, frames = session.feed_identities(parts)
-        message: dict[str, Any] = session.deserialize(frames)
-        return message
+        try:
+            header, parent = (self._header.decode(frame) for frame in frames[1:3])
+        except ValueError:
+            header = parent = _Header()
+        if session.auth is None or len(frames) < 5 or not (header.version.startswith("5.") and parent.msg_id):
+            message: dict[str, Any] = session.deserialize(frames)
+            return message
+        self._check(frames[0], session.sign(frames[1:5]))
+        parent_header = {"msg_id": parent.msg_id}
+        return {"msg_type": header.msg_type, "parent_header": parent_header, "content": session.unpack(frames[4])}
+
+    def _check(self, signature: bytes, right: bytes) -> None:
+        """ValueError unless the signature is right, and came for the first time."""
+        if not hmac.compare_digest(signature, right) or signature in self._signatures:
+            raise ValueError("The signature is wrong, or came before.")
+        self._signatures[signature] = None
+        if len(self._signatures) > REMEMBERED:
+            del self._signatures[next(iter(self._signatures))]
 
     def _parse_large(self, parts: list[bytes]) -> dict[str, Any]:
         message = self._parse(parts)
