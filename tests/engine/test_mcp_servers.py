@@ -326,3 +326,13 @@ def test_N2_a_script_shows_its_server_no_folder_by_naming_a_program_in_it(
         shown[program] = server_profile(ServerEntry(command=str(home / "server")), tmp_path).readable
     assert set(shown["papers/bin/edit"]) == {home / "papers" / "bin" / "edit"}
     assert home / "env" in shown["env/bin/python3.12"]
+
+
+async def test_N4_a_server_with_large_tools_keeps_no_other_one_from_being_used(folder: Path) -> None:
+    large, other = scripted(folder, "many_large_tools", name="large"), scripted(folder, "well_behaved", name="other")
+    for states in ({"large": "ready", "other": "ready"}, {"large": "changed", "other": "ready"}):
+        async with asyncio.timeout(30), joined(folder, large, other) as stage:
+            assert {name: server.state for name, server in stage.servers.all.items()} == states
+    changes = stage.servers.all["large"].changes
+    assert "too large to be shown" in changes
+    assert (folder.parent / "agreements.json").stat().st_size < 1_000_000

@@ -87,6 +87,10 @@ def tools() -> list[dict[str, Any]]:
                 ECHO,
                 tool("huge", inputSchema=schema(properties={f"p{n}": {"type": "string"} for n in range(4000)})),
             ]
+        case "many_large_tools":
+            filled = schema(properties={f"p{n}": {"type": "string"} for n in range(700)})
+            word = "other" if starts() > 0 else "large"
+            return [ECHO, *(tool(f"{word}{n}", inputSchema=filled) for n in range(100))]
         case "two_tools_of_one_name":
             return [ECHO, ECHO]
         case "names_that_look_the_same_when_cleaned":

@@ -20,7 +20,14 @@ LARGEST = 1_000_000
 
 
 def read_owned_file(
-    path: Path, what: str, hint: str, *, owner: int | None, private_group: bool = False, secret: bool = False
+    path: Path,
+    what: str,
+    hint: str,
+    *,
+    owner: int | None,
+    private_group: bool = False,
+    secret: bool = False,
+    most: int = LARGEST,
 ) -> str | None:
     """The text of a file, None if there is no such file; SettingsError if it is unreliable.
 
@@ -40,11 +47,11 @@ def read_owned_file(
         why = _fault(path, state, owner, private_group)
         if not why and secret and state.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             why = f"can be read by others (chmod 600 {path} mends that)"
-        data = b"" if why else _all_of(descriptor)
+        data = b"" if why else _all_of(descriptor, most)
     finally:
         os.close(descriptor)
-    if len(data) > LARGEST:
-        why = f"is larger than {LARGEST:,} bytes"
+    if len(data) > most:
+        why = f"is larger than {most:,} bytes"
     if why:
         raise SettingsError(f"The {what} {path} {why}.", hint=hint)
     try:
@@ -75,17 +82,20 @@ def _is_private(gid: int, owner: int) -> bool:
     return gid == person.pw_gid and group.gr_name == person.pw_name and set(group.gr_mem) <= {person.pw_name}
 
 
-def _all_of(descriptor: int) -> bytes:
+def _all_of(descriptor: int, most: int) -> bytes:
     data = b""
-    while len(data) <= LARGEST and (more := os.read(descriptor, LARGEST + 1)):
+    while len(data) <= most and (more := os.read(descriptor, most + 1)):
         data += more
     return data
 
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Nobody else who asks so changes this file meanwhile."""
-    descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Nobody else who asks so changes this file meanwhile. OiTuiError where nobody could write there."""
+    try:
+        descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise OiTuiError(f"{path} cannot be written: {error.strerror}.") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -93,9 +103,12 @@ def file_lock(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def replace_owned_file(path: Path, text: str) -> None:
-    """Put a private file in the place of what is there, as a whole or not at all; OiTuiError if that fails."""
+def replace_owned_file(path: Path, text: str, *, most: int = LARGEST) -> None:
+    """Put a private file in the place of what is there, as a whole or not at all; OiTuiError if that fails, or if it
+    could not be read again."""
+    if len(data := text.encode()) > most:
+        raise OiTuiError(f"{path} cannot be written: it would be larger than {most:,} bytes.")
     try:
-        write_whole(path, text.encode(), over=True)
+        write_whole(path, data, over=True)
     except OSError as error:
         raise OiTuiError(f"{path} cannot be written: {error.strerror}.") from error

@@ -25,8 +25,13 @@ AGREEMENTS_FILE = "mcp-agreements.json"
 Pinned = Mapping[str, Any]
 """A tool as it was told: title, description, schema, hints."""
 
+MOST_OF_SERVER, _MOST_OF_ALL = 200_000, 20_000_000
+"""Characters of what one server offered that are kept, and of the record: it must be possible to read it again."""
+
 _MOST_LINES = 400
 """Of a difference that is shown."""
+
+_TOO_LARGE = "digest, since it is too large to be shown"
 
 _HINT = "Delete it: then you agree to each server again."
 
@@ -64,7 +69,7 @@ class Agreements:
 
     def pin(self, server: NamedServer, tools: Mapping[str, Pinned]) -> None:
         """From now on this is what it offers."""
-        self._change(server, tools={name: dict(tool) for name, tool in tools.items()})
+        self._change(server, tools=_bounded(tools))
 
     def forget(self, server: NamedServer) -> None:
         """It is asked about again, should it come back."""
@@ -88,7 +93,7 @@ class Agreements:
         return file_lock(self.path)
 
     def _read(self) -> _Record:
-        text = read_owned_file(self.path, "record of agreements", _HINT, owner=os.getuid())
+        text = read_owned_file(self.path, "record of agreements", _HINT, owner=os.getuid(), most=_MOST_OF_ALL)
         if text is None:
             return _Record()
         try:
@@ -97,12 +102,19 @@ class Agreements:
             raise SettingsError(f"The record of agreements {self.path} is wrong: {error}.", hint=_HINT) from error
 
     def _write(self, kept: _Record) -> None:
-        replace_owned_file(self.path, msgspec.json.encode(kept).decode())
+        replace_owned_file(self.path, msgspec.json.encode(kept).decode(), most=_MOST_OF_ALL)
 
 
 def known_agreements() -> Agreements:
     """Those of this person."""
     return Agreements(data_dir() / AGREEMENTS_FILE)
+
+
+def _bounded(tools: Mapping[str, Pinned]) -> dict[str, dict[str, Any]]:
+    """What is kept of them: of too much, a digest of each."""
+    if len(json.dumps(tools)) <= MOST_OF_SERVER:
+        return {name: dict(tool) for name, tool in tools.items()}
+    return {name: {_TOO_LARGE: digest_of_tools({name: tool})} for name, tool in tools.items()}
 
 
 def digest_of_tools(tools: Mapping[str, Pinned]) -> str:
@@ -112,7 +124,7 @@ def digest_of_tools(tools: Mapping[str, Pinned]) -> str:
 
 def changes_of_tools(before: Mapping[str, Pinned], now: Mapping[str, Pinned]) -> str:
     """What is different, as a diff for a person; "" if nothing is."""
-    old, new = (_lines(tools) for tools in (before, now))
+    old, new = (_lines(_bounded(tools)) for tools in (before, now))
     lines = list(difflib.unified_diff(old, new, "as you agreed", "as it is now", lineterm="", n=1))
     if len(lines) > _MOST_LINES:
         lines = [*lines[:_MOST_LINES], f"[… {len(lines) - _MOST_LINES} more lines]"]
