@@ -69,7 +69,7 @@ class Agreements:
 
     def pin(self, server: NamedServer, tools: Mapping[str, Pinned]) -> None:
         """From now on this is what it offers."""
-        self._change(server, tools=_bounded(tools))
+        self._change(server, tools=_shorten(tools))
 
     def forget(self, server: NamedServer) -> None:
         """It is asked about again, should it come back."""
@@ -110,7 +110,7 @@ def known_agreements() -> Agreements:
     return Agreements(data_dir() / AGREEMENTS_FILE)
 
 
-def _bounded(tools: Mapping[str, Pinned]) -> dict[str, dict[str, Any]]:
+def _shorten(tools: Mapping[str, Pinned]) -> dict[str, dict[str, Any]]:
     """What is kept of them: of too much, a digest of each."""
     if len(json.dumps(tools)) <= MOST_OF_SERVER:
         return {name: dict(tool) for name, tool in tools.items()}
@@ -124,7 +124,7 @@ def digest_of_tools(tools: Mapping[str, Pinned]) -> str:
 
 def changes_of_tools(before: Mapping[str, Pinned], now: Mapping[str, Pinned]) -> str:
     """What is different, as a diff for a person; "" if nothing is."""
-    old, new = (_lines(_bounded(tools)) for tools in (before, now))
+    old, new = (_lines(_shorten(tools)) for tools in (before, now))
     lines = list(difflib.unified_diff(old, new, "as you agreed", "as it is now", lineterm="", n=1))
     if len(lines) > _MOST_LINES:
         lines = [*lines[:_MOST_LINES], f"[… {len(lines) - _MOST_LINES} more lines]"]
