@@ -197,7 +197,8 @@ def runs_unasked(status: Status) -> bool:
 def _approval_part(status: Status) -> StatusPart:
     mode = strictest(status.floor, OF_APPROVAL[status.approval])
     words = "approval: never" if status.approval == "never" else _MODES[mode]
-    return StatusPart(words, 0, style="$warning" if runs_unasked(status) else "$dim", short=words.partition(": ")[2])
+    style = "$warning" if runs_unasked(status) else "$accent" if mode == "plan" else "$dim"
+    return StatusPart(words, 0, style=style, short=words.partition(": ")[2])
 
 
 def _activity_part(status: Status, now: float) -> StatusPart:

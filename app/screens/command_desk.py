@@ -11,9 +11,9 @@ from oi_tui.app.commands.command_set import CommandSet, verb_of
 from oi_tui.app.commands.macros import macro_rows, why_not_a_step
 from oi_tui.app.commands.mentions import find_mentions
 from oi_tui.app.commands.own_commands import OwnCommands
-from oi_tui.app.commands.registry import Command, Situation
+from oi_tui.app.commands.registry import APPROVAL_HELP, Command, Situation
 from oi_tui.app.commands.typed import SlashLine, interpret
-from oi_tui.app.engine.core.tool_verbs import FindSkills, FindTools
+from oi_tui.app.engine.core.tool_verbs import FindSkills, FindTools, SetPlanMode
 from oi_tui.app.engine.core.verbs import (
     FindInstructions,
     FindKernels,
@@ -158,6 +158,10 @@ class CommandDesk:
             area.accept()
         if isinstance(verb, SetApproval):
             self._desk.set_approval(verb)
+        elif isinstance(verb, SetPlanMode):
+            self._bridge.send(verb)
+            said = f"{APPROVAL_HELP['plan']}. /plan off leaves plan mode."
+            self._desk.tell(said if verb.on else "Plan mode is off.")
         elif verb is not None:
             self._bridge.send(verb)
         else:

@@ -94,7 +94,9 @@ class ExtractScreen(ModalScreen[str]):
         by = f" · {found.model}" if found.model else ""
         self.query_one("#extraction-title", Words).update(f"{what}{by}")
         self.query_one("#extraction-progress", Words).update(lettering(*_progress(found)))
-        results = "\n".join(results_table(found.newest, width)) or "No results yet."
+        results = "\n".join(results_table(found.newest, width)) or (
+            "No results yet." if found.state in RUNS else "No results."
+        )
         self.query_one("#extraction-results", Words).update(results)
         failures = "\n".join(_failures(found.failures, found.failed, width))
         told = self.query_one("#extraction-failures", Words)
@@ -148,14 +150,17 @@ def _progress(found: ExtractionFound) -> Iterator[str | tuple[str, str]]:
     filled = BAR * ended // total if total else 0
     yield ("█" * filled, "$accent")
     yield ("░" * (BAR - filled), "$dim")
-    yield f" {ended:,} of {total:,}" if total else " counting records …"
+    if total:
+        yield f" {ended:,} of {total:,}"
+    elif found.state in RUNS:
+        yield " counting records …"
     if found.failed:
         yield (f" · {found.failed:,} failed", "$error")
     if found.cost is None:
         yield " · price not known"
     elif found.cost:
         yield f" · ${found.cost:.4g}"
-    yield f" · {_state(found)}"
+    yield f" · {_state(found)}" if total or found.state in RUNS else f" {_state(found)}"
     if found.skipped:
         yield f"\n{quantity(found.skipped, 'record')} were done before."
     if found.cut:

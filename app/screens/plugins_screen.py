@@ -111,7 +111,9 @@ class PluginsScreen(RecordsScreen[FoundPlugin]):
         found = self.record
         about = self.query_one("#plugins-about", Words)
         if found is None:
-            about.update(f"There is none. Single files go into {plugin_folder()}; the guide has more: plugins, tools.")
+            about.update(
+                f"No plugins yet. A single file goes into {plugin_folder()}; the guide's page plugins has more."
+            )
         else:
             wrong = [one.title for one in self._troubles if one.plugin.partition(":")[0] == found.name]
             lines = describe_plugin(found, self._decisions.get(found.name))

@@ -21,7 +21,7 @@ from oi_tui.app.screens.records_screen import RecordsScreen
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words
 
-NONE = "There is none. `oi-tui mcp add NAME -- COMMAND` adds one; the guide has more: mcp."
+NONE = "No MCP servers yet. Add one with `oi-tui mcp add NAME -- COMMAND`; the guide's page mcp has more."
 
 MOST_CHANGES = 6_000
 """Characters of a difference that a question shows."""

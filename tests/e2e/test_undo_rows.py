@@ -75,5 +75,5 @@ def test_f19_after_a_kill_in_the_middle_of_a_run_its_changes_are_undone(
     shown = start("Hello.", arguments=("--continue",))
     shown.wait_for("since that began, 1 file changed")
     shown.send("/undo block yes\r")
-    shown.wait_for("Undone: 1 file of 1 (notes.md)")
+    shown.wait_for("Undone: 1 file (notes.md)")
     assert (folder / "notes.md").read_text() == "mine"

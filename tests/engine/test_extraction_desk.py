@@ -153,7 +153,7 @@ async def test_E18_what_cannot_be_is_said_and_ends_no_session(tmp_path: Path) ->
         await opened(front)
         (tmp_path / "there.csv").write_text("mine\n")
         for wrong, why in (
-            ({"schema": "name: colour"}, "a type that there is not"),
+            ({"schema": "name: colour"}, "an unknown type: colour"),
             ({"source": str(tmp_path / "gone.csv")}, "no file or folder"),
             ({"output": str(tmp_path / "out.xlsx")}, "ends in .jsonl or .csv"),
             ({"output": str(tmp_path / "there.csv")}, "is there already"),

@@ -242,7 +242,7 @@ async def test_f15_the_engine_shows_and_undoes_what_a_call_changed_and_tells_the
         assert (folder / "x").read_text() == "mine\n"
         (folder / "x").write_text("1\n")
         await client.send(UndoChanges(shown=found.state))
-        assert (await front.until_event(NoticeAdded)).title == "Undone: 1 file of 1 (x)."
+        assert (await front.until_event(NoticeAdded)).title == "Undone: 1 file (x)."
         assert (folder / "x").read_text() == "0\n"
         await front.turn("and now?")
         assert "[The user undid changes of files: x.]" in str(model.requests[-1].messages)

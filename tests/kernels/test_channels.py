@@ -17,7 +17,8 @@ def written(content: dict[str, Any], parent: str = "asked", version: str = "5.3"
     message = session.msg("stream", content)
     message["header"]["version"] = version
     message["parent_header"] = {"msg_id": parent} if parent else {}
-    return session.serialize(message)
+    parts: list[bytes] = session.serialize(message)
+    return parts
 
 
 @pytest.fixture

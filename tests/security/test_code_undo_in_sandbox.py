@@ -105,10 +105,10 @@ async def test_f16_what_kernels_did_is_undone_on_each_rung(name: str, tmp_path: 
         after = files_of(work)
         assert after == {"notes.md": b"mine is gone\nmore", "b.txt": b"made\n"}
         await front.client.send(UndoChanges(scope="block"))
-        assert (await front.until_event(NoticeAdded)).title.startswith("Undone: 3 files of 3 (")
+        assert (await front.until_event(NoticeAdded)).title.startswith("Undone: 3 files (")
         assert files_of(work) == {"notes.md": b"mine is gone\n", "out/plots/a.txt": b"made\n"}
         await front.client.send(UndoChanges(scope="session"))
-        assert (await front.until_event(NoticeAdded)).title.startswith("Undone: 3 files of 3 (")
+        assert (await front.until_event(NoticeAdded)).title.startswith("Undone: 3 files (")
         assert files_of(work) == before
         assert (work / "data.bin").stat().st_mode & 0o777 == 0o640
         assert not (work / "out").exists()

@@ -206,3 +206,16 @@ def test_E20_what_is_typed_is_read_or_said_to_be_wrong() -> None:
             read_form({**typed, name: text})
         assert wrong.value.field == name
     assert reading_code("a.csv") == "import pandas as pd\npd.read_csv('a.csv')"
+
+
+async def test_E20_an_extraction_that_could_not_begin_counts_nothing(play: Play) -> None:
+    async with play((80, 24)) as stage:
+        stage.prompt.fill("/extract")
+        await stage.pilot.press("enter")
+        await stage.until(lambda: FindExtraction() in stage.engine.asked)
+        why = "The field price has an unknown type: nu."
+        stage.engine.reply(ExtractionFound(state="failed", asked=ASKED, why=why))
+        await stage.screen(ExtractScreen)
+        await stage.until(lambda: why in stage.seen)
+        assert "counting" not in stage.seen
+        assert "No results." in stage.seen

@@ -98,6 +98,7 @@ async def test_Q8_plan_mode_is_switched_by_a_command_and_shown_in_the_status(pla
     async with play(size=(120, 40)) as stage:
         await stage.pilot.press(*"/plan", "enter")
         assert SetPlanMode(on=True) in await stage.engine.heard(1)
+        assert stage.told("/plan off leaves plan mode.")
 
 
 async def asked(stage: Stage) -> None:

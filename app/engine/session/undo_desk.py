@@ -89,8 +89,8 @@ class UndoDesk:
         done = len(plan) - len(problems)
         changed = [name for one in plan if (name := safe_text(one.place.name)) not in problems]
         names = ", ".join(changed[:NAMED]) + " …" * (len(changed) > NAMED)
-        which = f" ({names})" if names else ""
-        title = f"{'Made again' if verb.redo else 'Undone'}: {quantity(done, 'file')} of {len(plan):,}{which}."
+        which, of = f" ({names})" if names else "", f" of {len(plan):,}" if problems else ""
+        title = f"{'Made again' if verb.redo else 'Undone'}: {quantity(done, 'file')}{of}{which}."
         details = "\n".join(f"Left as it is: {problem}" for problem in problems.values())
         told = f"The user {'made changes of files again' if verb.redo else 'undid changes of files'}: {names}."
         notice = NoticeAdded(

@@ -45,5 +45,5 @@ def _type(name: str, kind: str) -> dict[str, Any]:
     members = [member.strip() for member in kind.split("|")]
     if len(members) > 1 and all(members):
         return {"enum": [*members, None]}
-    title = f"The field {name} has a type that there is not: {kind}."
+    title = f"The field {name} has an unknown type: {kind}."
     raise SettingsError(title, hint=f"Types are {TYPE_NAMES}, and words with | between them.")
