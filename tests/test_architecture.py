@@ -29,6 +29,7 @@ from support.house import (
     is_overload,
     module_of,
     name_of,
+    nodes_of,
     participles,
     public_definitions,
     sources,
@@ -258,7 +259,7 @@ def test_no_function_imports_our_own_modules() -> None:
         for path in sources()
         if name_of(path) not in WORLDS_APART
         for function in functions(tree_of(path))
-        for node in ast.walk(function)
+        for node in nodes_of(function)
         if is_first_party(node) and getattr(node, "module", None) not in AFTER_THE_FIRST_FRAME.get(name_of(path), ())
     ]
     assert deferred == []
@@ -271,7 +272,7 @@ def test_a_deferred_import_of_a_library_says_why() -> None:
         if name_of(path) in RUN_INSIDE_THE_KERNEL | WORLDS_APART:
             continue
         for function in functions(tree_of(path)):
-            imports = [node for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom)]
+            imports = [node for node in nodes_of(function) if isinstance(node, ast.Import | ast.ImportFrom)]
             first = min((node.lineno for node in imports), default=0)
             if first and not any("#" in line for line in text[max(first - 4, 0) : first]):
                 silent.append(f"{name_of(path)}:{first}")
@@ -405,7 +406,7 @@ def test_handlers_that_swallow_everything_say_why() -> None:
     silent = []
     for path in sources():
         text = path.read_text(encoding="utf-8").splitlines()
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(tree_of(path)):
             if isinstance(node, ast.ExceptHandler) and is_broad(node) and not passes_on(node):
                 around = text[node.lineno - 2 : node.lineno + 1]
                 if not any("#" in line for line in around):
@@ -452,7 +453,7 @@ def is_safe_to_show(node: ast.expr) -> bool:
 
 def raw_text(tree: ast.Module) -> Iterator[ast.AST]:
     """Where a text may be shown as it is, or its square brackets be read."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         match node:
             case ast.ImportFrom(module="textual.widgets", names=names):
                 own = FED_AS_THEY_ARE | {"Input", "OptionList"}  # these two for the types of events

@@ -51,14 +51,20 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), name_of(path))
 
 
+@cache
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of a tree, walked once."""
+    return tuple(ast.walk(tree))
+
+
 def functions(tree: ast.AST) -> Iterator[Function]:
     """Functions and methods, nested ones too."""
-    return (node for node in ast.walk(tree) if isinstance(node, Function))
+    return (node for node in nodes_of(tree) if isinstance(node, Function))
 
 
 def classes(tree: ast.AST) -> Iterator[ast.ClassDef]:
     """Classes, nested ones too."""
-    return (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return (node for node in nodes_of(tree) if isinstance(node, ast.ClassDef))
 
 
 # --- arrows
@@ -79,7 +85,7 @@ def _modules() -> frozenset[str]:
 def imports_of(path: Path) -> Iterator[str]:
     """Dotted names of our own modules that a module imports, wherever in it."""
     modules = _modules()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("oi_tui"):
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
