@@ -14,7 +14,7 @@ from oi_tui.app.engine.core.events import OutputAdded, OutputUpdated
 from oi_tui.app.engine.core.outputs import RichOutput
 from oi_tui.app.engine.core.widget_controls import WIDGET_VIEW
 from oi_tui.app.engine.core.widget_views import KernelWidget, WidgetView
-from oi_tui.app.engine.kernels.widget_displays import WidgetDisplays
+from oi_tui.app.engine.kernels.widget_displays import MOST_SHOWN, WidgetDisplays
 from oi_tui.app.engine.kernels.widget_states import MOST_OF_ALL, MOST_OF_WIDGET, MOST_WIDGETS, WidgetStates
 from oi_tui.app.engine.text.widget_text import MOST_TIME, draw_widgets
 from oi_tui.plugins.host import find_built_in_view
@@ -194,3 +194,13 @@ async def test_R21_a_display_that_takes_long_to_draw_is_drawn_less_often() -> No
     last = next(event for event in reversed(await events_of(run.output)) if isinstance(event, OutputUpdated))
     assert isinstance(last.output, RichOutput)
     assert last.output.data["text/plain"] == "2"
+
+
+async def test_X10_what_is_shown_of_one_part_again_and_again_is_not_remembered_without_end() -> None:
+    widgets, stream = WidgetDisplays(), make_jupyter_run(widgets=WidgetDisplays()).output
+    for number in range(1_000):
+        name, state = ("part", {}) if not number else (f"box{number}", {"children": ["IPY_MODEL_part"]})
+        content = {"comm_id": name, "target_name": "jupyter.widget", "data": {"state": {"_model_name": "X"} | state}}
+        widgets.take("comm_open", content)
+        widgets.draw(RichOutput(data={WIDGET_VIEW: {"model_id": name}}), stream)
+    assert len(widgets._depends["part"]) <= 2 * MOST_SHOWN + 1

@@ -156,7 +156,10 @@ class WidgetDisplays:
     def _text_of(self, name: str) -> str:
         drawn = self._draw((name,))
         for one in drawn.looked_at:
-            self._depends.setdefault(one, set()).add(name)
+            found = self._depends.setdefault(one, set())
+            if len(found) > 2 * MOST_SHOWN:  # a kernel can show new ones of the same part without end
+                found &= self._shown.keys()
+            found.add(name)
         if len(self._depends) > 2 * MOST_WIDGETS:
             self._depends = {one: found for one, found in self._depends.items() if one in self._states}
         return drawn.text
