@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from oi_tui.app.resuming import Elsewhere, Opening
     from oi_tui.app.tui import OiTui
 
+THREAD_TURN = 0.0005
+"""Seconds after which a thread of the screen's process yields to others, a tenth of Python's own: a key passes through
+three threads before it shows, and others import meanwhile."""
+
 
 @contextlib.contextmanager
 def tell_errors() -> Iterator[None]:
@@ -244,6 +248,7 @@ def screen_of(opening: "Opening", own: Settings) -> "OiTui":
 
 def run_screen(tui: "OiTui", *, mouse: bool, transcript: bool = False) -> "NoReturn":
     """Run it to its end, print how to resume, and end the program."""
+    sys.setswitchinterval(THREAD_TURN)
     tui.run(mouse=tui.chat.settings.screen.mouse and mouse)
     session = tui.chat.bridge.transcript
     if transcript:

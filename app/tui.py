@@ -132,7 +132,7 @@ class OiTui(TypingOrder):
 
         async def know_settings() -> None:
             await self.chat.complete.wait()
-            await asyncio.to_thread(import_module, "oi_tui.app.screens.settings_desk")
+            await self.chat.typing_pause.import_aside("oi_tui.app.screens.settings_desk")
             from oi_tui.app.screens.settings_desk import SettingsDesk  # not for the first frame
 
             SettingsDesk(self, self, self.chat, self._flags, self._workplace).begin()

@@ -119,7 +119,7 @@ class ChatScreen(Screen[None]):
         """What is done as soon as there is a prompt."""
         self.complete = asyncio.Event()
         """Set when everything is there that the first frame did without."""
-        self.leaving = Leaving(self, self.bridge, self.complete, outlives=outlives)
+        self.leaving = Leaving(self, self.bridge, self.complete, self.typing_pause, outlives=outlives)
         self.graphics = Graphics("none" if settings.screen.images == "off" else "cells")
 
     def compose(self) -> ComposeResult:

@@ -11,6 +11,7 @@ from oi_tui.app.engine.core.verbs import Detach
 from oi_tui.app.engine.text.words import quantity
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
+from oi_tui.app.screens.typing_pause import TypingPause
 
 HANG_UP = 128 + signal.SIGHUP
 """The exit code of a program whose terminal is lost."""
@@ -25,12 +26,15 @@ COMPLETE = 3.0
 class Leaving:
     """How one screen is left."""
 
-    def __init__(self, screen: Screen[None], bridge: Bridge, complete: asyncio.Event, *, outlives: bool) -> None:
+    def __init__(
+        self, screen: Screen[None], bridge: Bridge, complete: asyncio.Event, pause: TypingPause, *, outlives: bool
+    ) -> None:
         """`complete` is set when the screen has all its parts. `outlives`: the engine keeps running, detached, if the
         terminal is lost."""
         self._screen = screen
         self._bridge = bridge
         self._complete = complete
+        self._pause = pause
         self._outlives = outlives
         self._code = 0
         self.detached: Detached | None = None
@@ -62,6 +66,7 @@ class Leaving:
     async def tell_detached(self) -> None:
         """Sessions that run without a screen are easily forgotten."""
         await self._complete.wait()
+        await self._pause.import_aside("oi_tui.app.frontend.attaching")
         # Nothing of it is needed for the first frame.
         from oi_tui.app.frontend.attaching import live_sessions
 

@@ -18,9 +18,6 @@ LONGEST = 0.05
 STEP = 0.003
 """Seconds after which a wait looks whether the key was painted meanwhile."""
 
-TURN = 0.0005
-"""Seconds after which an import yields to other threads: a key passes through three threads before it shows."""
-
 
 class TypingPause:
     """Knows whether a key is on its way to the screen. Nothing waits where nobody types."""
@@ -47,12 +44,7 @@ class TypingPause:
 
     async def import_aside(self, name: str) -> None:
         """Import a module, and whatever it imports, in a thread: each module is one piece of work."""
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(TURN)
-        try:
-            await asyncio.to_thread(self._import, name)
-        finally:
-            sys.setswitchinterval(usual)
+        await asyncio.to_thread(self._import, name)
 
     def _import(self, name: str) -> None:
         before_each = _BeforeEach(self)
