@@ -84,10 +84,10 @@ class Parts:
         self._editor = settings.screen.editor
         prompt = desk.area
         self.names = KernelNames(bridge, desk)
-        self.choices = EngineChoices(bridge)
+        self.choices = EngineChoices(bridge, desk.complete_again)
         self.servers = ServerScreens(bridge, desk)
         completion = PromptCompletion(
-            lambda: desk.folder, self.names, self.choices.values, lambda: desk.commander, self.servers.offers
+            lambda: desk.folder, self.names, self.choices, lambda: desk.commander, self.servers.offers
         )
         prompt.completion.use(completion)
         prompt.paster = Pasting(desk)
@@ -225,6 +225,8 @@ class Parts:
                 self.extractions.take(found)
             case ToolsFound():
                 self.plugins.show_tools(found)
+            case SkillsFound(names=True):
+                self.choices.note(found)
             case SkillsFound() | FunctionDrafted():
                 self.skills.take(found)
             case FormatsFound():

@@ -1,28 +1,50 @@
-"""What `/model` and `/kernel` can be followed by: what the engine found when it last listed models and kernels."""
+"""What `/model`, `/kernel`, `/use` and `/keep` can be followed by: what the engine found when it last listed models,
+kernels and kept functions, and the functions of the session."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 
 from oi_tui.app.engine.core.protocol import KernelsFound, ModelsFound
+from oi_tui.app.engine.core.tool_replies import SkillsFound
+from oi_tui.app.engine.core.tool_verbs import FindSkills
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
+from oi_tui.app.engine.transcript.blocks import CodeBlock
 from oi_tui.app.frontend.bridge import Bridge
+
+_DEFINED = re.compile(r"^(?:async +def|def|class) +([A-Za-z]\w*)", re.MULTILINE)
+LAST = 200
+"""Blocks of the session in which functions are looked for."""
 
 
 class EngineChoices:
-    """Asks for nothing: a list that was never opened offers no values."""
+    """Asks for kept functions alone: a list of models or kernels that was never opened offers no values."""
 
-    def __init__(self, bridge: Bridge) -> None:
+    def __init__(self, bridge: Bridge, on_news: Callable[[], None]) -> None:
+        """`on_news` is called when there is more to offer."""
         self._bridge = bridge
+        self._on_news = on_news
         self._models = ModelsFound(offers=())
         self._kernels: dict[str, KernelsFound] = {}
         """By server, "" for this machine."""
+        self._skills = SkillsFound()
 
-    def note(self, reply: ModelsFound | KernelsFound) -> None:
+    def look(self, command_id: str) -> None:
+        """Find out what can follow this command, if that takes asking."""
+        if command_id == "use" and not self._bridge.stopped:
+            self._bridge.send(FindSkills(names=True))
+
+    def note(self, reply: ModelsFound | KernelsFound | SkillsFound) -> None:
         """Keep what is there now."""
-        if isinstance(reply, ModelsFound):
-            self._models = reply
-        else:
-            self._kernels[reply.server] = reply
+        match reply:
+            case ModelsFound():
+                self._models = reply
+            case KernelsFound():
+                self._kernels[reply.server] = reply
+            case SkillsFound():
+                news, self._skills = reply.skills != self._skills.skills, reply
+                if news:
+                    self._on_news()
 
     def values(self, command_id: str) -> Mapping[str, str]:
         """Names that the command can take as they are, each with what is known of it; others need their list."""
@@ -44,8 +66,25 @@ class EngineChoices:
                     if not (choice.is_language or choice.in_use or choice.obstacle or choice.costs)
                     and _is_plain(choice.name)
                 }
+            case "use":
+                return {
+                    one.name: one_line(one.summary)
+                    for one in self._skills.skills
+                    if one.kind == "function" and one.agreed and not one.wrong and _is_plain(one.name)
+                }
+            case "keep":
+                return dict.fromkeys(self._defined(), "")
             case _:
                 return {}
+
+    def _defined(self) -> list[str]:
+        """Functions and classes of the session's Python code that ran, the last one first."""
+        cells = [
+            block.source
+            for block in self._bridge.transcript.blocks[-LAST:]
+            if isinstance(block, CodeBlock) and block.language == "python" and block.state == "ok"
+        ]
+        return [name for source in reversed(cells) for name in reversed(_DEFINED.findall(source))]
 
 
 def _is_plain(name: str) -> bool:

@@ -9,6 +9,7 @@ from oi_tui.app.commands.folder_listing import MOST, FolderListing, is_outside
 from oi_tui.app.commands.mentions import write_mention
 from oi_tui.app.commands.registry import Argument, Command, own_keys
 from oi_tui.app.engine.text.words import quantity
+from oi_tui.app.screens.engine_choices import EngineChoices
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.widgets.completion import CompletionChoice, CompletionOffer
 from oi_tui.widgets.keyrow import keymap_of
@@ -33,16 +34,16 @@ class PromptCompletion:
         self,
         folder: Callable[[], Path],
         names: KernelNames,
-        values: Callable[[str], Mapping[str, str]],
+        choices: EngineChoices,
         commander: Callable[[], "CommandDesk"],
         servers: "PromptOfferings",
     ) -> None:
-        """`values` are names known now that can follow the command with this id, where others may as well."""
+        """`choices` are names known now that can follow a command, where others may as well."""
         self._commander = commander
         self._servers = servers
         self._folder = folder
         self._names = names
-        self._values = values
+        self._choices = choices
         self._index: FileIndex | None = None
         self._listing = FolderListing()
 
@@ -130,7 +131,9 @@ class PromptCompletion:
         argument, start = _argument_at(row, match[2])
         words, typed = argument.choices(), match[2][start:].lower()
         is_free = not words
-        words = words or self._values(row.id)
+        if not match[2]:
+            self._choices.look(row.id)
+        words = words or self._choices.values(row.id)
         if not words and row.origin and argument is not None:
             words = self._servers.argument_values(row.slash, argument.label, match[2][:start], match[2][start:])
         if not words and row.origin:

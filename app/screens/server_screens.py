@@ -18,7 +18,7 @@ class ServerScreens:
         self._bridge = bridge
         self._desk = desk
         self._screen: ServersScreen | None = None
-        self.offers = PromptOfferings(bridge, self._offer_again)
+        self.offers = PromptOfferings(bridge, desk.complete_again)
         desk.server_rows = self.offers.rows
 
     def show_all(self) -> None:
@@ -34,9 +34,3 @@ class ServerScreens:
             self.offers.take(found)
         elif self._screen is not None and self._screen.is_attached:
             self._screen.take(found)
-
-    def _offer_again(self) -> None:
-        """There is more for the word that is typed."""
-        area = self._desk.area
-        if area.has_focus and (area.text.startswith("/") or "@" in area.text):
-            area.completion.follow()

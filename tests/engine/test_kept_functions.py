@@ -359,9 +359,9 @@ async def test_H8_a_changed_function_is_not_used_until_the_person_agreed_to_it_a
         await front.turn("go")
         assert "the user must look at it first" in str(model.requests[1].messages)
         assert kernels.by_language["python"].ran == []
-        await front.client.send(FindSkills())
+        await front.client.send(FindSkills(names=True))
         found = narrow(await front.until(lambda reply: isinstance(reply, SkillsFound)), SkillsFound)
-        assert [(one.name, one.agreed) for one in found.skills] == [("double", False)]
+        assert ([(one.name, one.agreed) for one in found.skills], found.names) == ([("double", False)], True)
         await front.client.send(DraftFunction(name="double", text=found.skills[0].text))
         shown = narrow(await front.until(lambda reply: isinstance(reply, FunctionDrafted)), FunctionDrafted)
         assert (shown.version, shown.changes) == (1, "")

@@ -1,6 +1,7 @@
 """Kept functions on the screen: nothing is kept, used or run by a key that cannot have been meant."""
 
 import pytest
+from msgspec.structs import replace
 
 from oi_tui.app.engine.core.events import CodeFinished, CodeStarted, ExecutionFinished, ExecutionStarted
 from oi_tui.app.engine.core.tool_replies import FunctionDrafted, SkillRecord, SkillsFound
@@ -156,3 +157,25 @@ async def test_H12_a_changed_file_is_tested_and_shown_before_it_is_agreed_to(pla
         assert (await stage.engine.heard(3))[2] == DraftFunction(name=ODD.name, text=ODD.text)
         await typed(stage, "/use net_price")
         assert (await stage.engine.heard(4))[3] == UseFunction(name="net_price")
+
+
+async def test_H15_kept_functions_complete_use_and_functions_of_the_session_complete_keep(play: Play) -> None:
+    async with play() as stage:
+        await run_code(stage)
+        await stage.pilot.press(*"/use ", "n")
+        assert await stage.engine.heard(1) == [FindSkills(names=True)]
+        assert stage.prompt.completion.open_list is None
+        stage.engine.reply(replace(FOUND, names=True))
+        await stage.until(lambda: offered(stage) == ["net_price"])
+        assert not isinstance(stage.app.screen, SkillsScreen)
+        await stage.pilot.press("down", "enter")
+        assert (await stage.engine.heard(2))[1] == UseFunction(name="net_price")
+        await stage.pilot.press(*"/keep ")
+        assert offered(stage) == ["net_price"]
+        await stage.pilot.press("down", "enter")
+        assert (await stage.engine.heard(3))[2] == DraftFunction(name="net_price")
+
+
+def offered(stage: Stage) -> list[str]:
+    shown = stage.prompt.completion.open_list
+    return [choice.label for choice in shown.offer.choices] if shown else []

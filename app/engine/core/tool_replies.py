@@ -163,6 +163,8 @@ class SkillsFound(SessionReply, frozen=True, kw_only=True, tag=True):
     skills: tuple[SkillRecord, ...] = ()
     problem: str = ""
     """What could not be done, as a sentence."""
+    names: bool = False
+    """As `FindSkills` asked."""
 
 
 class FunctionDrafted(SessionReply, frozen=True, kw_only=True, tag=True):

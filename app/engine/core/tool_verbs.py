@@ -139,6 +139,9 @@ class SkillJob(SessionVerb, frozen=True, kw_only=True):
 class FindSkills(SkillVerb, frozen=True, kw_only=True, tag=True):
     """Which skills and kept functions there are; answered with `SkillsFound`."""
 
+    names: bool = False
+    """Only to complete a name: nobody asked to see the list."""
+
 
 class ChangeSkill(SkillVerb, frozen=True, kw_only=True, tag=True):
     """Does something with one of them; answered with `SkillsFound`."""

@@ -70,7 +70,7 @@ class SkillDesk:
         """Do what the person wants."""
         match verb:
             case FindSkills():
-                await self._tell_all()
+                await self._tell_all(names=verb.names)
             case ChangeSkill():
                 try:
                     await asyncio.to_thread(self._change, verb)
@@ -169,10 +169,9 @@ class SkillDesk:
 
     # -- what there is
 
-    async def _tell_all(self, problem: str = "") -> None:
-        self._tell(
-            SkillsFound(skills=await asyncio.to_thread(tuple, list_records(self._find_trusted)), problem=problem)
-        )
+    async def _tell_all(self, problem: str = "", *, names: bool = False) -> None:
+        skills = await asyncio.to_thread(tuple, list_records(self._find_trusted))
+        self._tell(SkillsFound(skills=skills, problem=problem, names=names))
 
     def _change(self, verb: ChangeSkill) -> None:
         match verb.kind, verb.change:
