@@ -26,7 +26,7 @@ from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.key_desk import KeyDesk
 from oi_tui.app.screens.pasting import Pasting
 from oi_tui.app.screens.plan_panel import PlanPanel
-from oi_tui.app.screens.prompt_completion import PromptCompletion
+from oi_tui.app.screens.prompt_completion import PromptCompletion, complete_again
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.recall import Recall
 from oi_tui.app.screens.server_screens import ServerScreens
@@ -84,7 +84,7 @@ class Parts:
         self._editor = settings.screen.editor
         prompt = desk.area
         self.names = KernelNames(bridge, desk)
-        self.choices = EngineChoices(bridge, desk.complete_again)
+        self.choices = EngineChoices(bridge, lambda: complete_again(prompt))
         self.servers = ServerScreens(bridge, desk)
         completion = PromptCompletion(
             lambda: desk.folder, self.names, self.choices, lambda: desk.commander, self.servers.offers

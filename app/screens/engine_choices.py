@@ -4,12 +4,12 @@ kernels and kept functions, and the functions of the session."""
 import re
 from collections.abc import Callable, Mapping
 
+from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.protocol import KernelsFound, ModelsFound
 from oi_tui.app.engine.core.tool_replies import SkillsFound
 from oi_tui.app.engine.core.tool_verbs import FindSkills
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
-from oi_tui.app.engine.transcript.blocks import CodeBlock
 from oi_tui.app.frontend.bridge import Bridge
 
 _DEFINED = re.compile(r"^(?:async +def|def|class) +([A-Za-z]\w*)", re.MULTILINE)
@@ -73,11 +73,11 @@ class EngineChoices:
                     if one.kind == "function" and one.agreed and not one.wrong and _is_plain(one.name)
                 }
             case "keep":
-                return dict.fromkeys(self._defined(), "")
+                return dict.fromkeys(self._definitions(), "")
             case _:
                 return {}
 
-    def _defined(self) -> list[str]:
+    def _definitions(self) -> list[str]:
         """Functions and classes of the session's Python code that ran, the last one first."""
         cells = [
             block.source

@@ -167,6 +167,12 @@ class PromptCompletion:
             self.follow(box)
 
 
+def complete_again(box: TextBox) -> None:
+    """There is more for the word that is typed."""
+    if box.has_focus and (box.text.startswith("/") or "@" in box.text):
+        box.completion.follow()
+
+
 def _command_choice(row: Command, why_not: str, keymap: Mapping[str, str]) -> CompletionChoice:
     needs_word = any(one.required for one in row.arguments)
     text = f"/{row.slash} " if row.arguments else f"/{row.slash}"

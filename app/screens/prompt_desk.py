@@ -100,11 +100,6 @@ class PromptDesk:
         """What was copied within the program."""
         return self.screen.app.clipboard
 
-    def complete_again(self) -> None:
-        """There is more for the word that is typed."""
-        if self.area.has_focus and (self.area.text.startswith("/") or "@" in self.area.text):
-            self.area.completion.follow()
-
     def tell(self, words: str, *, failed: bool = False, seconds: float = NOTE) -> None:
         """Say it where the person writes or is asked; 0 seconds is until the text changes."""
         if self.screen.is_current:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from oi_tui.app.engine.core.tool_replies import OfferCompleted, OffersFound, ServersFound
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.prompt_completion import complete_again
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.server_offers import PromptOfferings
 
@@ -18,7 +19,7 @@ class ServerScreens:
         self._bridge = bridge
         self._desk = desk
         self._screen: ServersScreen | None = None
-        self.offers = PromptOfferings(bridge, desk.complete_again)
+        self.offers = PromptOfferings(bridge, lambda: complete_again(desk.area))
         desk.server_rows = self.offers.rows
 
     def show_all(self) -> None:

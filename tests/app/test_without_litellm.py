@@ -27,7 +27,7 @@ BROUGHT_ALONG = {
     "app/engine/structured/python_types.py": {"pydantic"},
     "app/engine/kernels/in_kernel_functions.py": {"ipython"},
     "app/engine/structured/in_child_schema.py": {"pydantic"},
-    "app/engine/structured/answer_schema.py": {"referencing"},
+    "app/engine/structured/bounded_validator.py": {"referencing"},
     "app/engine/kernels/in_kernel.py": {"ipython", "stack-data"},
     "app/engine/kernels/in_kernel_computer.py": {"ipython"},
     "app/engine/kernels/in_kernel_background.py": {"ipython"},

@@ -464,7 +464,7 @@ def test_H8_the_command_lists_shows_edits_and_removes(tmp_path: Path, monkeypatc
 
     assert "double(n)" in run("list")
     assert "return 2 * n" in run("show", "double")
-    assert run("test", "double") == "0 Nothing is wrong with it.\n"
+    assert run("test", "double") == "0 4\ndouble: The test in a fresh kernel passed: its example ran.\n"
     kept.path.write_text(kept.text.replace("2 * n", "3 * n"), encoding="utf-8")
     assert "not used until you look at it" in run("list")
     assert run("test", "double").startswith("1 ")

@@ -287,7 +287,7 @@ async def test_what_can_carry_away_a_secret_is_asked_about_though_a_rule_allows_
     fetch = tool(capabilities=Capabilities(writes=False))
     session = make(FakeModel(answer(*call('{"text": "~/.ssh/id_rsa"}')), "Done."), fetch, policy=Policy(rules=rules))
     (asked,) = await ask_once(session, "skip")
-    assert "a secret and words of others" in asked.why
+    assert "a secret and content from others" in asked.why
 
 
 async def test_U27_a_call_within_the_models_thinking_is_never_proposed() -> None:

@@ -164,7 +164,7 @@ async def test_H15_kept_functions_complete_use_and_functions_of_the_session_comp
         await run_code(stage)
         await stage.pilot.press(*"/use ", "n")
         assert await stage.engine.heard(1) == [FindSkills(names=True)]
-        assert stage.prompt.completion.open_list is None
+        assert offered(stage) == []
         stage.engine.reply(replace(FOUND, names=True))
         await stage.until(lambda: offered(stage) == ["net_price"])
         assert not isinstance(stage.app.screen, SkillsScreen)

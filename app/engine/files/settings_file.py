@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from oi_tui.app.engine.core.encoding import decode_toml
-from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.core.modes import OF_APPROVAL, STRICTER, requested_mode, strictest, with_limits
 from oi_tui.app.engine.core.settings import PolicySection, Settings
 from oi_tui.app.engine.core.settings_section import SettingsSection
@@ -196,8 +196,9 @@ def take_over_settings(folder: Path) -> str:
             os.rename(old, new)
     except FileNotFoundError:
         return ""  # another start did it
-    except OSError as error:
-        return f"{old} is used, but could not be renamed to {SETTINGS}: {error.strerror}."
+    except (OiTuiError, OSError) as error:  # the lock's, and that of the renaming
+        why = error.title if isinstance(error, OiTuiError) else f"{error.strerror}."
+        return f"{old} is used, but could not be renamed to {SETTINGS}: {why}"
     return f"Your settings are in {SETTINGS} now: {old} was renamed."
 
 
