@@ -111,6 +111,7 @@ def open_app(
         workplace=place,
         outlives=outlives,
         flags=flags,
+        expect_engine=waiting.begin_loading if waiting is not None else None,
     )
     run_screen(tui, mouse=mouse, transcript=transcript)
 

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import datetime
 from importlib import import_module
@@ -69,10 +70,11 @@ class OiTui(TypingOrder):
         recorded: bool = False,
         outlives: bool = False,
         flags: Flags | None = None,
+        expect_engine: Callable[[], None] | None = None,
     ) -> None:
         """With a `workplace`, no engine starts before a decision about the folder. `recorded`: the other side plays a
         recording. `outlives`: the engine keeps running, detached, if the terminal is lost. With `flags`, those that the
-        settings came from, the files of these are watched."""
+        settings came from, the files of these are watched. `expect_engine` is called when the first frame is there."""
         asks = "auto" in (settings.screen.images, settings.screen.theme)
         super().__init__(driver_class=ProbingDriver if asks else GuardedDriver)
         self.images = "off" if self.no_color and settings.screen.images == "auto" else settings.screen.images
@@ -86,6 +88,7 @@ class OiTui(TypingOrder):
         self.attention = Attention(lambda said: tell_terminal(self._driver, said), means, clock)
         self.themes = ThemeControl(self, settings.screen.theme)
         self._connect, self.clock = connect, clock
+        self._expect_engine = expect_engine
         self._flags = flags
         self._workplace = workplace
         self._recorded = recorded
@@ -126,6 +129,8 @@ class OiTui(TypingOrder):
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw())
         if self._cursor_is_shown:
             self.action_redraw()
+        if self._expect_engine is not None:
+            self.chat.call_after_refresh(self._expect_engine)
         self.themes.start()
         if self.themes.complaint:
             self.notify(self.themes.complaint, severity="warning")

@@ -1,8 +1,9 @@
 """An engine that is forked from the screen's process before Textual is imported, and waits for its front end.
 
 What is loaded by then is what both need, a third of what an engine needs: neither is the interpreter started again nor
-this imported again. It does nothing until the first frame is there and the front end wants an engine; a session that
-never wants one ends it by going away. Where it cannot be forked, or has gone, `ProcessClient` starts one as ever.
+this imported again. It does nothing until the first frame is there; then it loads the rest, and serves when the front
+end wants an engine. A session that never wants one ends it by going away. Where it cannot be forked, or has gone,
+`ProcessClient` starts one as ever.
 """
 
 import contextlib
@@ -21,6 +22,9 @@ import oi_tui.app.engine.transcript.transcript  # noqa: F401 - the screen and th
 
 NAME = "oi-tui engine"
 """Of the process, where its command line is the screen's; Linux takes 15 bytes."""
+
+_LOAD, _SERVE = b"l", b"s"
+"""What the front end asks for by a byte; with the second comes the log."""
 
 Serve = Callable[[int], None]
 """Serves the front end at the other end of this socket, and ends the process."""
@@ -80,6 +84,12 @@ class WaitingEngine:
             on_failure.pop_all()
             return cls(ours, process)
 
+    def begin_loading(self) -> None:
+        """Have it load what serves: it will be taken soon."""
+        if self._connection is not None:
+            with contextlib.suppress(OSError):  # it has gone; whoever takes it learns that
+                self._connection.send(_LOAD)
+
     def take(self, log: int) -> tuple[socket.socket, ForkedProcess] | None:
         """Have it serve, with stdout and stderr going to this descriptor: the connection to it, and its process.
 
@@ -89,7 +99,7 @@ class WaitingEngine:
         if connection is None:
             return None
         try:
-            socket.send_fds(connection, [b"\n"], [log])
+            socket.send_fds(connection, [_SERVE], [log])
         except OSError:
             connection.close()
             return None
@@ -108,7 +118,11 @@ def _wait_and_serve(connection: socket.socket, load: Callable[[], Serve]) -> NoR
         os.close(nothing)
         with contextlib.suppress(OSError), open("/proc/self/comm", "w", encoding="ascii") as name:
             name.write(NAME)
-        _, logs, _, _ = socket.recv_fds(connection, 1, 1)
+        asked, logs, _, _ = socket.recv_fds(connection, 1, 1)
+        if asked == _LOAD:
+            with contextlib.suppress(Exception):  # it fails once more below, where there is a log
+                load()
+            _, logs, _, _ = socket.recv_fds(connection, 1, 1)
         if not logs:  # the front end went away
             os._exit(0)
         for descriptor in (1, 2):

@@ -14,11 +14,16 @@ PROGRAM = """
 import os, sys
 from oi_tui.app.frontend.waiting_engine import WaitingEngine
 
+loaded = []
+
 def load():
+    loaded.append(1)
     if sys.argv[2] == "fails":
         raise ValueError("cannot be loaded")
 
     def serve(descriptor):
+        if len(loaded) > 1:
+            print("loaded before", flush=True)
         print("served", os.getsid(0) == os.getpid(), os.isatty(0), flush=True)
         os.write(descriptor, os.read(descriptor, 100).upper())
         os._exit(7)
@@ -35,6 +40,16 @@ connection.sendall(b"hello")
 said = connection.recv(100)
 print(said, process.wait(20), process.wait(), waiting.take(log))
 """
+
+LOADED = (
+    """
+waiting.begin_loading()
+"""
+    + TAKEN
+    + """
+waiting.begin_loading()
+"""
+)
 
 FAILED = """
 _, process = waiting.take(log)
@@ -69,6 +84,12 @@ def test_an_engine_that_waits_serves_who_takes_it_once(tmp_path: Path) -> None:
     assert log.read_text() == "served True False\n", "a session of its own, and nothing of the terminal"
 
 
+def test_an_engine_can_load_before_it_is_taken(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert ran(LOADED, log) == "b'HELLO' 7 7 None"
+    assert log.read_text() == "loaded before\nserved True False\n"
+
+
 def test_an_engine_that_nobody_takes_ends_with_the_connection(tmp_path: Path) -> None:
     assert ran(LEFT, tmp_path / "log") == "0"
 
@@ -80,6 +101,9 @@ def test_an_engine_that_was_killed_is_not_taken(tmp_path: Path) -> None:
 def test_an_engine_that_cannot_be_loaded_says_so_in_the_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     assert ran(FAILED, log, "fails") == "1"
+    assert "ValueError: cannot be loaded" in log.read_text()
+    log.unlink()
+    assert ran("waiting.begin_loading()" + FAILED, log, "fails") == "1"
     assert "ValueError: cannot be loaded" in log.read_text()
 
 
