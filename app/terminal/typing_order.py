@@ -3,10 +3,12 @@
 Textual hands a key to the widget that has the focus at that moment, and carries it on from there up to the app, whose
 bindings answer last. When several keys arrive in one piece (a slow line, a script), the next one would be handed out
 before an action of the last has moved the focus or opened a line to type into. So it waits until the last one has been
-all the way up, and what its action set off has been all the way up as well. When a key came is when it was read from
-the terminal, which a thread does even where there is no time for it here.
+all the way up, and what its action set off has been all the way up as well. A key that is answered before the
+widget gets it waits until what was typed before is in the text. When a key came is when it was read from the terminal,
+which a thread does even where there is no time for it here.
 """
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from textual.app import App
 from textual.dom import DOMNode
 from textual.events import AppBlur, AppFocus, DescendantFocus, Event, Key, Paste
+from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
 if TYPE_CHECKING:
@@ -40,8 +43,11 @@ class CombinesKeys(Protocol):
 
 
 PATIENCE = 0.25
-"""Seconds after which the next one no longer waits: something on the way was closed, and nobody would say so."""
+"""Seconds after which it is looked whether the last key still gets on. On a busy machine that takes longer."""
 
+ROUNDS = 100
+"""Turns of the loop without a step of the last key after which the next one no longer waits: something on its way was
+closed, or waits for something else, and nobody would say so."""
 
 _NUL = "ctrl+@"
 """What most terminals send for Ctrl+Space."""
@@ -60,6 +66,10 @@ class TypingOrder(App[None]):
         """Number of the key that was handed out last."""
         self._under_way = False
         """Whether it may still set something off."""
+        self._steps = 0
+        """How often the keys so far got on on their way."""
+        self._text: TextArea | Input | None = None
+        """Where letters were handed to that may not be in the text yet."""
         self._held = 0
         """Number of the last key that might have been held back."""
         self._freed: deque[Key | Paste] = deque()
@@ -98,7 +108,7 @@ class TypingOrder(App[None]):
             self._waiting.append(event)
         elif self._under_way:
             self._waiting.append(event)
-            self.set_timer(PATIENCE, partial(self._go_on, self._turn))
+            self.set_timer(PATIENCE, partial(_look_on, self, self._turn))
         elif self.sequences is not None:
             self._waiting.append(event)
             await self._go_on(self._turn)
@@ -109,15 +119,24 @@ class TypingOrder(App[None]):
         place = self.focused or self.screen
         if self.mapping is not None:
             self.mapping.apply(place)
-        letter = isinstance(place, TextArea | Input) and (isinstance(event, Paste) or event.is_printable)
+        if isinstance(place, TextArea | Input) and (isinstance(event, Paste) or event.is_printable):
+            self._text = place  # a letter in a text sets nothing off
+            await super().on_event(event)
+            return
+        self._turn += 1
+        self._under_way = True
+        text, self._text = self._text, None
+        if text is not None and _comes_first(self.screen, event):
+            self._freed.appendleft(event)
+            self.set_timer(PATIENCE, partial(_look_on, self, self._turn))
+            self._climb(text, text, self._turn, 1)
+            return
         await super().on_event(event)
-        if not letter:  # a letter in a text sets nothing off
-            self._turn += 1
-            self._under_way = True
-            self._climb(place, place, self._turn, 2)
+        self._climb(place, place, self._turn, 2)
 
     def _climb(self, start: DOMNode, place: DOMNode | None, turn: int, rounds: int) -> None:
         """Go up behind the key: `place` calls back here once it has done its own work."""
+        self._steps += 1
         if place is not None and place.call_later(self._climb, start, place.parent, turn, rounds):
             return
         if rounds > 1:
@@ -151,6 +170,25 @@ class TypingOrder(App[None]):
                     self.set_timer(PATIENCE_FOR_NEXT, partial(self._go_on, 0, self._held))
             else:
                 self._freed.extend((*self.sequences.release(), event))
+
+
+async def _look_on(order: TypingOrder, turn: int, steps: int = 0, rounds: int = ROUNDS) -> None:
+    """The key of this number takes long: the next ones go on if it makes no step in this many turns of the loop."""
+    if turn != order._turn or not order._under_way:
+        return
+    if steps != order._steps:
+        steps, rounds = order._steps, ROUNDS
+    if not rounds:
+        await order._go_on(turn)
+        return
+    await asyncio.sleep(0)
+    order.call_later(_look_on, order, turn, steps, rounds - 1)
+
+
+def _comes_first(screen: Screen[Any], event: Key | Paste) -> bool:
+    """Whether a binding answers this key before the widget with the focus gets it."""
+    keys = (bindings.key_to_bindings for _, bindings in screen._binding_chain)
+    return isinstance(event, Key) and any(one.priority for bound in keys for one in bound.get(event.key, ()))
 
 
 def _age(event: Event) -> float:

@@ -2,7 +2,9 @@
 
 import asyncio
 from functools import partial
+from pathlib import Path
 
+import pytest
 from textual.events import AppBlur, DescendantFocus, Key, Paste
 from textual.widgets import Input, Static
 
@@ -13,6 +15,7 @@ from oi_tui.app.engine.core.session_records import SessionRecord
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.frontend.client import EngineClient
+from oi_tui.app.screens.extract_form import ExtractForm
 from oi_tui.app.screens.guide import GuideScreen
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.tui import OiTui
@@ -64,6 +67,30 @@ async def test_a_search_in_the_timeline_is_begun_typed_and_corrected(play: Play)
         type_at_once(stage, "slash", *"answex", "backspace", "r")
         await stage.until(lambda: any(field.value == "answer" for field in stage.app.screen.query(Input)))
         assert not stage.prompt.text
+
+
+async def test_a_key_waits_for_the_one_before_it_however_slow_the_machine_is(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with play() as stage:
+        app = stage.app  # the time is up before anything was done
+        monkeypatch.setattr(app, "set_timer", lambda delay, then: app.call_later(then))
+        await in_timeline(stage)
+        stage.prompt.focus()
+        await stage.settle()
+        type_at_once(stage, "tab", "slash", *"answer")
+        await stage.until(lambda: any(field.value == "answer" for field in stage.app.screen.query(Input)))
+        assert not stage.prompt.text
+
+
+async def test_a_key_that_a_screen_answers_first_waits_for_the_letters_before_it(play: Play) -> None:
+    async with play() as stage:
+        form = ExtractForm({}, Path("/work"), model="m")
+        await stage.app.push_screen(form)
+        form.query_one("#extract-schema", Input).focus()
+        await stage.settle()
+        type_at_once(stage, *"price: num", "tab", *", kind")
+        await stage.until(lambda: form.query_one("#extract-schema", Input).value == "price: number, kind")
 
 
 async def test_a_session_is_renamed(play: Play) -> None:

@@ -156,6 +156,8 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if self.is_attached and self.text_selection is not None:
             self.screen.clear_selection()  # it was of the earlier content
         self.follow = self.follow or not before
+        if self.has_focus and self.cursor is None:
+            self._draw()  # the next key may be here before the frame, and acts on a block
         self._frames.want()
         return before > 0
 
@@ -230,6 +232,8 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_focus(self) -> None:
         """The keys act on something that is on the screen, from now on."""
+        if not self._shown.rows:
+            self._draw()  # as above
         rows = self._shown.rows
         if rows and all(row.item != self.cursor for row in rows):
             self.cursor = rows[-1].item

@@ -115,6 +115,13 @@ async def test_a_new_block_is_seen_at_once_at_the_end() -> None:
         assert screen.timeline.unseen == 0
 
 
+async def test_a_key_before_the_first_frame_acts_on_the_last_block() -> None:
+    async with shown([]) as screen:
+        screen.timeline.reset(paragraphs(3))
+        screen.timeline.action_ask("view")
+        await screen.until(lambda: screen.page.wanted == [("view", "2")])
+
+
 async def test_V3_scrolled_up_the_view_does_not_move_and_the_new_is_counted() -> None:
     async with shown(paragraphs(30)) as screen:
         await screen.press("pageup")
