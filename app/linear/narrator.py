@@ -154,7 +154,7 @@ class Narrator:
                 | InputRequested()
             ):
                 self._tell_run(event)
-            case FilesWritten() if event.written.files:
+            case FilesWritten() if event.written.files and not event.written.undone:
                 files = ", ".join(f"{one_line(file.name)} {size_in_words(file.size)}" for file in event.written.files)
                 more = f", and {event.written.more} more" if event.written.more else ""
                 self._say(f"Code {self.number_of(event.block_id)} wrote: {files}{more}.")

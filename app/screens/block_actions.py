@@ -93,6 +93,8 @@ class BlockActions:
             case "undo":
                 if (look := undo_look(self._bridge.transcript.blocks, block)) is not None:
                     self._bridge.send(look)
+                elif isinstance(block, Action) and block.written is not None and block.written.undone:
+                    self._tell("Its changes were undone. /redo makes again what was undone last.")
                 else:
                     as_prompt = key_hint(self._place, ("timeline.reuse", "uses its text as a prompt"), owner=Timeline)
                     self._tell(f"This turn changed no file: there is nothing to undo.{as_prompt and f' {as_prompt}.'}")

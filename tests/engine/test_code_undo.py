@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.core.blocks import Block, CallBlock, CodeBlock, UserBlock
+from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, UserBlock
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, FilesWritten, NoticeAdded, TurnEnded
 from oi_tui.app.engine.core.outputs import WrittenFiles
@@ -662,6 +662,12 @@ async def test_f16_what_a_process_writes_after_its_run_is_offered_and_not_undone
         bench.undo("block", "r1")
 
 
+def counts_of(front: Front) -> list[tuple[int, int, int]]:
+    """Of each block that changed files: how many can be undone, are undone, and are lost."""
+    written = [block.written for block in front.transcript.blocks if isinstance(block, Action)]
+    return [(one.undoable, one.undone, one.lost) for one in written if one is not None]
+
+
 async def test_f17_f19_a_question_names_what_cannot_be_undone_and_a_fork_undoes_what_it_shares(
     tmp_path: Path,
 ) -> None:
@@ -786,6 +792,9 @@ async def test_f16_what_somebody_elses_tool_did_to_files_is_undone(
             await client.send(UndoChanges(scope="block", block_id=asked.block_id, shown=found.state))
             assert (await front.until_event(NoticeAdded)).title == "Undone: 2 files of 3 (x, y)."
             assert ((folder / "x").read_text(), (folder / "y").exists()) == ("0\n", False)
+            assert counts_of(front) == [(0, 2, 1)]
+            await client.send(UndoChanges(redo=True))
+            await front.until(lambda reply: counts_of(front) == [(2, 0, 1)])
     finally:
         await client.close()
 

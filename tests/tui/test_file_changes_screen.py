@@ -3,6 +3,7 @@
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from oi_tui.app.engine.core.events import (
     CallFinished,
@@ -169,6 +170,14 @@ async def test_f16_the_row_of_a_run_says_what_it_changed_and_u_shows_what_undo_w
         await stage.until(lambda: stage.app.screen is stage.app.chat)
         await stage.pilot.press("down", "u")
         assert (await stage.engine.heard(3))[-1] == ReadChanges(scope="turn", block_id="c1", purpose="undo")
+        stage.engine.say(FilesWritten(block_id="c1", written=replace(written, undoable=1, undone=1)))
+        await stage.settle()
+        assert "undone 1 of 3 · u undo" in stage.seen, stage.seen
+        stage.engine.say(FilesWritten(block_id="c1", written=replace(written, undoable=0, undone=2, lost=0)))
+        await stage.until(lambda: "u undo" not in stage.seen)
+        assert "deleted old.csv · undone" in stage.seen
+        await stage.pilot.press("up", "u")
+        await stage.until(lambda: "Its changes were undone. /redo" in stage.seen)
 
 
 async def test_f15_u_on_prose_undoes_its_turn_and_is_never_a_prompt(play: Play) -> None:

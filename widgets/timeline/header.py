@@ -154,7 +154,7 @@ def _verdict(block: ActionBlock, ink: Ink) -> tuple[str, Style]:
 def _wrote(written: WrittenFiles, undo: str, style: Style) -> Iterator[HeaderPart]:
     """The files that a run left, the newest first, and deleted; how many where not all have their names here; the key
     that undoes that, and how many it does not bring back."""
-    changed = written.undoable + written.lost
+    changed = written.undoable + written.undone + written.lost
     left = tuple(file.name for file in written.files)
     kinds = (("wrote", left, written.more), ("deleted", written.deleted, written.more_deleted))
     if changed and changed != sum(min(len(names), NAMED) for _, names, _ in kinds):
@@ -166,6 +166,9 @@ def _wrote(written: WrittenFiles, undo: str, style: Style) -> Iterator[HeaderPar
             text = f"{verb} {', '.join(shown)}{f' and {more} more' if more else ''}"
             count = len(names) + others
             yield HeaderPart(text, style, short=text if count == 1 else f"{verb} {quantity(count, 'file')}")
+    if written.undone:
+        part = f" {written.undone:,} of {changed:,}" if written.undone < changed else ""
+        yield HeaderPart(f"undone{part}", style)
     if written.undoable and undo:
         yield HeaderPart(f"{undo} undo", style)
     if written.lost:

@@ -449,7 +449,7 @@ class ExecutionFinished(Event, frozen=True, kw_only=True, tag=True):
 
 class FilesWritten(Event, frozen=True, kw_only=True, tag=True):
     """What changed in the working folder while the run that is over went on; comes if there is something, or nothing
-    was printed either."""
+    was printed either. Once more when some of that is undone or made again."""
 
     block_id: str
     written: WrittenFiles

@@ -67,6 +67,8 @@ class WrittenFiles(Value, frozen=True, kw_only=True):
     """Deleted files that are not named."""
     undoable: int = 0
     """Files that can be brought back as they were before the run."""
+    undone: int = 0
+    """Files that were brought back."""
     lost: int = 0
     """Files that it changed or deleted and that cannot be brought back."""
 

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec.structs import replace
 
 from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.blocks import Action
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.events import NoticeAdded
+from oi_tui.app.engine.core.events import FilesWritten, NoticeAdded
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.core.tool_replies import ChangedFile, ChangesFound
@@ -101,7 +102,21 @@ class UndoDesk:
             details=details,
             to_model=f"[{told}]" if done else "",
         )
+        counts = await asyncio.to_thread(undoing.count_undone, {change.block for one in plan for change in one.changes})
+        for block_id, undone in counts.items():
+            _tell_undone(session, block_id, undone)
         session.emit(notice)
+
+
+def _tell_undone(session: Session, block_id: str, undone: int) -> None:
+    """The row of a block says how many of its changes can still be undone, and how many are."""
+    block = next((one for one in session.transcript.blocks if one.id == block_id), None)
+    if isinstance(block, Action) and (written := block.written) is not None:
+        changes = written.undoable + written.undone
+        undone = min(undone, changes)
+        if undone != written.undone:
+            now = replace(written, undoable=changes - undone, undone=undone)
+            session.emit(FilesWritten(block_id=block_id, written=now))
 
 
 def _with_short_diffs(files: Sequence[ChangedFile]) -> tuple[ChangedFile, ...]:

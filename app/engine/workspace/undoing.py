@@ -6,7 +6,7 @@ they say otherwise.
 
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import OiTuiError
@@ -104,6 +104,14 @@ class Undoing:
             now = None if restore.now is None else restore.now.data
             found.append((restore.place.name, _diff(before, now, restore.place.name)))
         return found
+
+    def count_undone(self, blocks: Collection[str]) -> dict[str, int]:
+        """How many changes of each of these blocks are undone now."""
+        counts = dict.fromkeys(blocks, 0)
+        for change in self._checkpoints.changes(self._session()):
+            if change.undone and change.block in counts:
+                counts[change.block] += 1
+        return counts
 
     def _of_scope(self, scope: UndoScope, block: str, *, redo: bool) -> list[KeptChange]:
         known = [change for change in self._checkpoints.changes(self._session()) if bool(change.undone) == redo]
