@@ -42,8 +42,8 @@ class ExtractDesk:
         self._waits = True
         self._bridge.send(FindExtraction())
 
-    def _show_form(self) -> None:
-        form = ExtractForm(self._typed, self._desk.folder, model=self._bridge.transcript.model)
+    def _show_form(self, wrong: str = "") -> None:
+        form = ExtractForm(self._typed, self._desk.folder, model=self._bridge.transcript.model, wrong=wrong)
         self._desk.area.app.push_screen(form, self._begin)
 
     def _begin(self, asked: BeginExtraction | None) -> None:
@@ -55,4 +55,4 @@ class ExtractDesk:
 
     def _follow(self, wish: str | None) -> None:
         if wish == "new":
-            self._show_form()
+            self._show_form("" if self._screen is None else self._screen.wrong)

@@ -65,9 +65,10 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
         Binding("down", "move(1)", "One down", id="extract.down", priority=True),
     ]
 
-    def __init__(self, kept: dict[str, str], folder: Path, *, model: str) -> None:
-        """`folder` is where paths begin; `model` is the one of the session."""
+    def __init__(self, kept: dict[str, str], folder: Path, *, model: str, wrong: str = "") -> None:
+        """`folder` is where paths begin; `model` is the one of the session; `wrong` names a field to mend."""
         super().__init__()
+        self._wrong = wrong
         self._kept, self._folder, self._model = kept, folder, model
 
     def compose(self) -> ComposeResult:
@@ -85,9 +86,9 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
             yield KeyRow(id="extract-keys")
 
     def on_mount(self) -> None:
-        """Begin where nothing is typed yet."""
+        """Begin with what is to be mended, else where nothing is typed yet."""
         first = next((field for field in FIELDS[:3] if not self._kept.get(field.name)), FIELDS[0])
-        self._input(first.name).focus()
+        self._input(self._wrong or first.name).focus()
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Say what the field means."""
@@ -100,8 +101,10 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        does = "complete" if self._completes else "next field"
-        self.query_one(KeyRow).labels = key_labels(self, words={"tab": (does, does.split()[0])})
+        is_last = self._current_field == FIELDS[-1]
+        keys = ("enter", *(("tab",) if self._completes else ()), *(() if is_last else ("ctrl+s",)), "esc")
+        does = "start" if is_last else "next"
+        self.query_one(KeyRow).labels = key_labels(self, *keys, words={"enter": (does, does)})
 
     @property
     def _completes(self) -> bool:

@@ -104,6 +104,11 @@ class ExtractScreen(ModalScreen[str]):
         told.display = bool(failures)
         self._show_keys()
 
+    @property
+    def wrong(self) -> str:
+        """The field of the form that it could not begin with, "" if none."""
+        return self._found.wrong
+
     def action_pause(self) -> None:
         """Or continue, also one that was stopped or failed."""
         if self._found.state == "running":

@@ -102,8 +102,8 @@ async def test_E20_the_form_is_filled_in_by_keys_and_begins_what_it_says(play: P
         assert stage.engine.asked.index(ASKED) < len(stage.engine.asked) - 1, "then how it stands is asked for"
 
 
-def tab_does(stage: Stage) -> str:
-    return next(label.label for label in stage.app.screen.query_one(KeyRow).labels if label.key == "tab")
+def key_words(stage: Stage) -> list[str]:
+    return [f"{label.key} {label.label}" for label in stage.app.screen.query_one(KeyRow).labels]
 
 
 async def test_E20_the_output_is_named_and_selected_and_tab_completes_a_type(play: Play) -> None:
@@ -112,18 +112,20 @@ async def test_E20_the_output_is_named_and_selected_and_tab_completes_a_type(pla
         await type_into(stage, "shops.jsonl")
         await stage.pilot.press("enter")
         await type_into(stage, "name, price: nu")
-        assert tab_does(stage) == "complete"
+        assert key_words(stage) == ["enter next", "tab complete", "ctrl+s start", "esc back"]
         await stage.pilot.press("tab")
         fields = stage.app.screen.query_one("#extract-schema", Input)
         assert (fields.value, fields.has_focus) == ("name, price: number", True)
         await stage.settle()
-        assert tab_does(stage) == "next field"
+        assert key_words(stage) == ["enter next", "ctrl+s start", "esc back"]
         await stage.pilot.press("tab")
         await stage.settle()
         output = stage.app.screen.query_one("#extract-output", Input)
         assert output.selected_text == output.value == "shops.extracted.jsonl"
         await stage.pilot.press(*"p.csv")
         assert output.value == "p.csv"
+        await stage.pilot.press("down", "down", "down", "down")
+        await stage.until(lambda: key_words(stage) == ["enter start", "esc back"])
 
 
 async def open_form_again(stage: Stage) -> None:
@@ -219,3 +221,7 @@ async def test_E20_an_extraction_that_could_not_begin_counts_nothing(play: Play)
         await stage.until(lambda: why in stage.seen)
         assert "counting" not in stage.seen
         assert "No results." in stage.seen
+        stage.engine.reply(ExtractionFound(state="failed", asked=ASKED, why=why, wrong="schema"))
+        await stage.pilot.press("n")
+        await stage.screen(ExtractForm)
+        await stage.until(lambda: stage.app.screen.query_one("#extract-schema", Input).has_focus)

@@ -78,6 +78,8 @@ class ExtractionFound(SessionReply, frozen=True, kw_only=True, tag=True):
     seconds: float = 0.0
     why: str = ""
     """Why it is not done, as a sentence."""
+    wrong: Literal["", "schema", "model"] = ""
+    """What of the question it could not begin with, where that is known."""
     newest: tuple[ExtractedRow, ...] = ()
     """The last ones last."""
     failures: tuple[ExtractedRow, ...] = ()

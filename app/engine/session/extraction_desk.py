@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
+from typing import Literal
 
 from oi_tui.app.engine.agent.budget import dollars
 from oi_tui.app.engine.agent.loop import Session
@@ -47,6 +48,7 @@ class ExtractionDesk:
         self._asked: BeginExtraction | None = None
         self._state: ExtractionState = "none"
         self._why = self._model = ""
+        self._wrong: Literal["", "schema", "model"] = ""
         self._tally = Tally()
         self._extraction: Extraction | None = None
         self._task: asyncio.Task[None] | None = None
@@ -80,7 +82,7 @@ class ExtractionDesk:
         if self.tasks():
             raise SettingsError("An extraction is already running.", hint="/extract shows it.")
         self._asked, self._tally, self._extraction = asked, Tally(), None
-        self._state, self._why, self._model = "starting", "", ""
+        self._state, self._why, self._model, self._wrong = "starting", "", "", ""
         self._begun, self._seconds = time.monotonic(), 0.0
         self._task = asyncio.create_task(self._run(asked))
 
@@ -118,7 +120,9 @@ class ExtractionDesk:
 
     async def _whole(self, asked: BeginExtraction) -> None:
         folder = Path(self._services.setup.cwd)
+        self._wrong = "schema"
         schema = await asyncio.to_thread(self._services.read_schema, asked.schema)
+        self._wrong = "model"
         plan = ExtractionPlan(
             schema=schema,
             task=asked.task,
@@ -128,7 +132,7 @@ class ExtractionDesk:
             max_cost=asked.max_cost,
         )
         model = await self._open(asked.model)
-        self._model = model.name
+        self._model, self._wrong = model.name, ""
         output = folder / Path(asked.output).expanduser()
         done = await extract_all(
             folder / Path(asked.source).expanduser(),
@@ -207,6 +211,7 @@ class ExtractionDesk:
                 cost=tally.cost,
                 seconds=self._told - self._begun if running else self._seconds,
                 why=self._why,
+                wrong=self._wrong if self._state == "failed" else "",
                 newest=tuple(map(_row, tally.newest)),
                 failures=tuple(map(_row, tally.failures)),
             )
