@@ -2,7 +2,7 @@
 
 from oi_tui.app.engine.core.extractions import BeginExtraction, ExtractionFound, FindExtraction
 from oi_tui.app.frontend.bridge import Bridge
-from oi_tui.app.screens.extract_form import ExtractForm
+from oi_tui.app.screens.extract_form import ExtractForm, name_records
 from oi_tui.app.screens.extract_screen import ExtractScreen
 from oi_tui.app.screens.prompt_desk import PromptDesk
 
@@ -21,7 +21,7 @@ class ExtractDesk:
     def open(self, argument: str) -> None:
         """`argument` is the name of the records, if the person named some."""
         if argument.strip():
-            self._typed["source"] = argument.strip()
+            name_records(self._typed, argument.strip())
             self._show_form()
         else:
             self._look()

@@ -116,7 +116,11 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """What is typed stays, and what was wrong may be right now."""
         event.stop()
-        self._kept[(event.input.id or "").removeprefix("extract-")] = event.value
+        name = (event.input.id or "").removeprefix("extract-")
+        if name == "source":
+            name_records(self._kept, event.value)
+            self._input("output").value = self._kept.get("output", "")
+        self._kept[name] = event.value
         self._complain("")
         self._show_keys()
 
@@ -217,6 +221,13 @@ def proposed_output(source: str) -> str:
     whole = "/".join(parts)
     stem = whole.removesuffix(Path(whole).suffix) if parts else ""
     return f"{stem or 'records'}.extracted.jsonl"
+
+
+def name_records(typed: dict[str, str], source: str) -> None:
+    """Other records have another output, unless the person named it."""
+    if typed.get("output") and typed["output"] == proposed_output(typed.get("source", "")):
+        typed["output"] = proposed_output(source) if source.strip() else ""
+    typed["source"] = source
 
 
 TYPES = ("text", "number", "integer", "date", "time", "yes/no", "list")

@@ -128,6 +128,31 @@ async def test_E20_the_output_is_named_and_selected_and_tab_completes_a_type(pla
         await stage.until(lambda: key_words(stage) == ["enter start", "esc back"])
 
 
+async def test_E20_other_records_have_another_output_unless_it_was_named(play: Play) -> None:
+    async with play((80, 24)) as stage:
+        for source, typed, output in (
+            ("shops", (), "shops.extracted.jsonl"),
+            ("fruit.csv", (), "fruit.extracted.jsonl"),
+            ("fruit.csv", (*["backspace"] * 4, *".txt"), "fruit.extracted.jsonl"),
+            ("fruit.csv", ("ctrl+u", *"shops"), "shops.extracted.jsonl"),
+            ("shops", ("down", "down", *"mine.csv"), "mine.csv"),
+            ("fruit.csv", (), "mine.csv"),
+        ):
+            stage.prompt.fill(f"/extract {source}")
+            await stage.pilot.press("enter")
+            await stage.screen(ExtractForm)
+            await stage.settle()
+            if typed:
+                stage.app.screen.query_one("#extract-source", Input).focus()
+                await stage.settle()
+                await stage.pilot.press(*typed)
+            stage.app.screen.query_one("#extract-output", Input).focus()
+            await stage.settle()
+            assert stage.app.screen.query_one("#extract-output", Input).value == output
+            await stage.pilot.press("escape")
+            await stage.until(lambda: stage.app.screen is stage.app.chat)
+
+
 async def open_form_again(stage: Stage) -> None:
     before = len(stage.engine.asked)
     stage.prompt.fill("/extract")
