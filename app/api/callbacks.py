@@ -10,13 +10,14 @@ from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import Block, CallBlock, CodeBlock
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
 from oi_tui.app.engine.core.verbs import Decide
+from oi_tui.app.engine.tools.thread_call import call_in_thread
 
 Approve = Callable[[ApprovalRequest], bool | str | Awaitable[bool | str]]
 """True runs it; a text refuses it, and the model reads why; False refuses it and ends the run. A coroutine, or a plain
 function, which is called in a thread and may wait for a person."""
 
-AnswerInput = Callable[[str], str | Awaitable[str]]
-"""Is given the question of running code, and returns the line that it gets."""
+AnswerInput = Callable[[str], str | Awaitable[str | None] | None]
+"""Is given the question of running code, and returns the line that it gets; None gives none, which interrupts code."""
 
 ArgumentT = TypeVar("ArgumentT")
 AnswerT = TypeVar("AnswerT")
@@ -40,6 +41,11 @@ class Callbacks:
                 self._begin(self._answer(session, event))
             case _:
                 pass
+
+    def end_run(self) -> None:
+        """Nobody waits for an answer any more: a function that still runs can neither decide nor end the next run."""
+        for task in self._tasks:
+            task.cancel()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -71,20 +77,21 @@ class Callbacks:
             session.decide(Decide(request_id=event.request_id, verdict="skip", reason=why))
 
     async def _answer(self, session: Session, event: InputRequested) -> None:
-        if self._answer_input is None:
-            if event.asked_by:  # a tool, which can go on without
-                await session.answer(event.request_id, None)
-            else:
-                session.interrupt()
-            return
-        try:
-            line = await _call(self._answer_input, event.prompt)
-        except Exception as error:
-            # Boundary: as above.
-            self.failure = error
-            session.interrupt(turn=True)
-            return
-        await session.answer(event.request_id, line)
+        line: str | None = None
+        if self._answer_input is not None:
+            try:
+                line = await _call(self._answer_input, event.prompt)
+                if not (line is None or isinstance(line, str)):
+                    raise TypeError(f"answer_input returned {type(line).__name__}: a line is text")
+            except Exception as error:
+                # Boundary: as above.
+                self.failure = error
+                session.interrupt(turn=True)
+                return
+        if line is None and not event.asked_by:
+            session.interrupt()
+        else:  # a tool can go on without
+            await session.answer(event.request_id, line)
 
 
 def runner_name(block: Block) -> str:
@@ -99,11 +106,16 @@ def runner_name(block: Block) -> str:
 
 
 async def _call(callback: Callable[[ArgumentT], AnswerT | Awaitable[AnswerT]], argument: ArgumentT) -> AnswerT:
-    """What a function of the program says."""
-    if inspect.iscoroutinefunction(callback):
-        found: AnswerT = await callback(argument)
-        return found
-    answer = await asyncio.to_thread(callback, argument)
-    if inspect.isawaitable(answer):
-        return await cast(Awaitable[AnswerT], answer)
-    return answer
+    """What a function of the program says. RuntimeError for what would end more than this: the session's loop, or the
+    task that asks."""
+    try:
+        if inspect.iscoroutinefunction(callback):
+            found: AnswerT = await callback(argument)
+            return found
+        answer = await call_in_thread(lambda: callback(argument), "callback")
+        return await cast(Awaitable[AnswerT], answer) if inspect.isawaitable(answer) else cast(AnswerT, answer)
+    except (SystemExit, KeyboardInterrupt, asyncio.CancelledError) as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # the run is over
+        raise RuntimeError(f"The callback raised {type(error).__name__}: {error}") from error

@@ -187,6 +187,7 @@ class ProgramSession(Generic[SessionT]):
         try:
             await self._turn(parts, prompt, record)
         finally:
+            self._callbacks.end_run()
             given_dependencies.reset(token)
             self._running, self._record = False, None
         if self._callbacks.failure is not None:

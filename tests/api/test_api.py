@@ -150,6 +150,67 @@ async def test_J3_a_callback_decides_on_exactly_what_runs_and_its_error_reaches_
             await session.run("add")
 
 
+@pytest.mark.parametrize("raised", [StopIteration(), SystemExit(3), asyncio.CancelledError(), KeyboardInterrupt()])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_J3_whatever_a_callback_raises_reaches_the_program_and_the_session_lives_on(
+    tmp_path: Path, raised: BaseException, is_async: bool
+) -> None:
+    def fail(request: ApprovalRequest) -> bool:
+        raise raised
+
+    async def fail_later(request: ApprovalRequest) -> bool:
+        raise raised
+
+    model, approve = FakeModel(CODE, "Hello."), fail_later if is_async else fail
+    with open_session(
+        model=model, cwd=tmp_path, sandbox="danger-full-access", approve=approve, limits=RunLimits(seconds=20)
+    ) as session:
+        with pytest.raises(RuntimeError):
+            session.run_sync("add")
+        assert session.run_sync("hi").output == "Hello."
+
+
+def test_J3_a_callback_that_blocks_ends_with_its_run_and_says_nothing_to_the_next(tmp_path: Path) -> None:
+    begun, end, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def block(request: ApprovalRequest) -> bool:
+        begun.set()
+        try:
+            end.wait(20)
+            raise LookupError("too late")
+        finally:
+            ended.set()
+
+    model = FakeModel(CODE, "Hello.")
+    with open_session(
+        model=model, cwd=tmp_path, sandbox="danger-full-access", approve=block, limits=RunLimits(seconds=0.5)
+    ) as session:
+        with pytest.raises(RunStopped) as stopped:
+            session.run_sync("add")
+        assert (stopped.value.reason, begun.is_set(), ended.is_set()) == ("time", True, False)
+        end.set()
+        assert ended.wait(10)
+        assert session.run_sync("hi").output == "Hello."
+
+
+@pytest.mark.kernel
+def test_J7_an_answer_that_is_no_line_is_an_error_and_none_interrupts_the_code(tmp_path: Path) -> None:
+    answers: list[Any] = [None, 5]
+    model = FakeModel("```python\ninput('Well? ')\n```", "No.", "```python\ninput('Well? ')\n```")
+    with open_session(
+        model=model,
+        cwd=tmp_path,
+        sandbox="danger-full-access",
+        approval="auto",
+        answer_input=lambda question: answers.pop(0),
+        limits=RunLimits(seconds=30),
+    ) as session:
+        steps = session.run_sync("ask").steps
+        assert [step.status for step in steps if isinstance(step, StepRan)] == ["interrupted"]
+        with pytest.raises(TypeError, match="int"):
+            session.run_sync("again")
+
+
 def test_J4_answers_are_values_of_the_type_and_types_are_known_to_the_checker(tmp_path: Path) -> None:
     with open_session(model=FakeModel('{"sum": "1.2k", "of": "a"}'), output_type=Total, cwd=tmp_path) as session:
         assert_type(session, ProgramSession[Total])
