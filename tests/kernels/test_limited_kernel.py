@@ -29,7 +29,7 @@ async def started(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, s
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def denying(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dict[str, str]) -> AsyncIterator[Kernel]:
     """A kernel in which some functions are denied."""
-    cell = limit_functions((), (r"os\.system", r"subprocess\..*", r"socket\..*", "csv & c.*"), ())
+    cell = limit_functions((), (r"os\.system", r"subprocess\..*", r"socket\..*", r"ctypes\..*", "csv & c.*"), ())
     kernel = await started(tmp_path_factory, kernel_environ, cell)
     yield kernel
     await kernel.close()
@@ -56,6 +56,38 @@ async def allowing(tmp_path_factory: pytest.TempPathFactory, kernel_environ: dic
         ),
         ("s = __import__('socket')\ns.create_connection(('127.0.0.1', 1))", "socket."),
         ("import sys\nsys.modules.pop('csv', None)\nimport csv", "csv"),
+        # text that says it is something else
+        (
+            "class S(str):\n    __str__ = lambda self: 'json'\nimport sys; sys.modules.pop('csv', None)\n"
+            "__import__(S('csv'))",
+            "csv",
+        ),
+        # a module's name with a will of its own, in the globals of what is executed
+        (
+            "import os\nclass N:\n    def __str__(self):\n        os.system('touch made')\n        return 'json'\n"
+            "exec('os.system(\"true\")', {'__name__': N(), 'os': os})",
+            "os.system",
+        ),
+        # a module in name only
+        ("import sys; sys.modules.pop('csv', None)\nexec('import csv', {'__name__': 'json'})", "csv"),
+        # the cell is further away than one looks
+        (
+            "import sys, socket\nspace = {'__name__': 'x', 's': socket}\nsys.setrecursionlimit(5000)\n"
+            "exec('def f(n):\\n return f(n - 1) if n else s.create_connection((\"127.0.0.1\", 1))', space)\n"
+            "space['f'](1500)",
+            "socket.",
+        ),
+        # no cell at all leads to it
+        (
+            "import threading, socket\ns = socket.socket()\n"
+            "t = threading.Thread(target=s.connect, args=(('127.0.0.1', 1),))\nt.start(); t.join()",
+            "socket.",
+        ),
+        ("import socket\nsocket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 9))", "socket.socket.sendto"),
+        ("import socket\nsocket.getaddrinfo('localhost', 80)", "socket.getaddrinfo"),
+        ("import ctypes\nctypes.CDLL(None).system(b'touch made')", "ctypes.CDLL"),
+        ("import ctypes\nctypes.pythonapi.system(b'touch made')", "ctypes.CDLL"),
+        ("import pickle\npickle.loads(b\"cos\\nsystem\\n(S'touch made'\\ntR.\")", "os.system"),
     ],
 )
 async def test_D7_what_is_denied_is_stopped_in_the_kernel_however_it_was_reached(
@@ -86,6 +118,9 @@ async def test_D7_the_rest_of_the_kernel_works_as_before(denying: Kernel) -> Non
         ("import os; os.fork()", "os.fork"),
         ("import urllib.request", "urllib.request"),
         ("get_ipython().system('touch made')", "os.fork"),
+        ("exec('import imaplib', {'__name__': 'json'})", "imaplib"),
+        ("exec('open(\"x.txt\", \"w\")', {'__name__': 'IPython'})", "open"),
+        ("import json\njson.codecs.open('x.txt', 'w')", "open"),
     ],
 )
 async def test_D7_what_is_not_allowed_is_stopped_in_the_kernel(allowing: Kernel, source: str, name: str) -> None:

@@ -7,7 +7,8 @@ events, not what compiled libraries do by themselves.
 import re
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+import types
+from collections.abc import Sequence
 from typing import Any
 
 _FAMILIES = {
@@ -24,6 +25,12 @@ _FAMILIES = {
     "pty.spawn": ("pty.spawn",),
     "open": ("open", "io.open", "os.open"),
     "socket.connect": ("socket.socket.connect", "socket.create_connection", "socket.socket"),
+    "socket.sendto": ("socket.socket.sendto", "socket.socket"),
+    "socket.sendmsg": ("socket.socket.sendmsg", "socket.socket"),
+    "socket.getaddrinfo": ("socket.getaddrinfo",),
+    "socket.gethostbyname": ("socket.gethostbyname",),
+    "ctypes.dlopen": ("ctypes.CDLL",),
+    "ctypes.dlsym": ("ctypes.CDLL",),
     "import": (),
 }
 _STARTS = (
@@ -41,6 +48,10 @@ _OF_IMPORTS = ("importlib", "_frozen_importlib")
 _MACHINERY = {*_OF_IMPORTS, "zipimport", "IPython", "ipykernel", "traitlets", "oi_tui_in_kernel"}
 _LONGEST = 120
 """Characters of a name that is judged."""
+_DEEPEST = 1_000
+"""Frames that are looked through for the cell."""
+_MODULES, _SPACE_OF = sys.modules, vars(types.ModuleType)["__dict__"].__get__
+"""As they are before any cell could put something in their place."""
 
 
 def add_function_hook(
@@ -64,7 +75,7 @@ class _FunctionHook:
         allow: Sequence[Sequence[str]],
         deny: Sequence[Sequence[str]],
         begins: Sequence[str],
-        space: Mapping[str, Any],
+        space: dict[str, Any],
     ) -> None:
         """`begins` is what allowed names begin with, `space` the names of cells."""
         self._allowed = [[re.compile(part, re.ASCII) for part in entry] for entry in allow]
@@ -72,6 +83,7 @@ class _FunctionHook:
         self._runs_shell = any(part.startswith("shell:") for entry in allow for part in entry)
         self._begins, self._space = begins, space
         self._busy = threading.local()
+        self._own_threads = {thread.ident for thread in threading.enumerate()}
         self.tried: dict[str, int] = {}
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -100,22 +112,26 @@ class _FunctionHook:
             sys.stderr.write(f"[oi-tui stopped what [functions] does not allow: {said}]\n")
 
     def _find_callers(self) -> tuple[list[tuple[str, str]], bool]:
-        """Modules and functions that led here, the innermost first, up to the cell; whether there is a cell."""
+        """Modules and functions that led here, the innermost first, up to the cell; whether there is a cell. Nothing
+        of a cell's runs for that: it would run unheard."""
         names: list[tuple[str, str]] = []
         frame: Any = sys._getframe(2)
-        while frame is not None and len(names) < 1_000:
+        for _ in range(_DEEPEST):
+            if frame is None:
+                return names, threading.get_ident() not in self._own_threads  # those that came later are of cells
             if frame.f_globals is self._space:
                 return names, True
-            if frame.f_code.co_name != "_modified_open":  # IPython's own, around `open`
-                names.append((str(frame.f_globals.get("__name__") or ""), frame.f_code.co_name))
+            module = _module_of(frame.f_globals)
+            if module and frame.f_code.co_name != "_modified_open":  # IPython's own, around `open`
+                names.append((module, frame.f_code.co_name))
             frame = frame.f_back
-        return names, False
+        return names, True
 
     def _judge_import(self, arguments: tuple[Any, ...], names: list[tuple[str, str]], in_cell: bool) -> str:
         """The module that may not be imported, "" for one that may, or that a library imports."""
         if not in_cell or any(_root(module) not in _OF_IMPORTS for module, _ in names):
             return ""
-        wanted = str(arguments[0])
+        wanted = str.__str__(arguments[0])  # whatever a cell's own kind of text says of itself
         within = any(_within(begin, wanted) for begin in self._begins)
         unlisted = self._allowed and not _matches(self._allowed, wanted) and not within
         return wanted if unlisted or _matches(self._denied, wanted) else ""
@@ -134,9 +150,19 @@ class _FunctionHook:
             return ""  # `!command`: which one was read before it ran
         roots = {_root(module) for module, _ in names}
         may_open = roots & _MACHINERY or any(_within(begin, root) for begin in self._begins for root in roots)
-        if event in ("open", "socket.connect") and may_open:
+        if event not in _STARTS and may_open:
             return ""  # a library that the cell may use opens what it needs
         return family[0]
+
+
+def _module_of(space: dict[str, Any]) -> str:
+    """The name of the module that has these globals, "" if none has: what is executed in a dict can call itself
+    anything."""
+    name = dict.get(space, "__name__")
+    if type(name) is not str:
+        return ""
+    module = dict.get(_MODULES, name)
+    return name if issubclass(type(module), types.ModuleType) and _SPACE_OF(module) is space else ""
 
 
 def _root(module: str) -> str:
