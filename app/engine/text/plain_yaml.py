@@ -21,7 +21,8 @@ def read_plain_yaml(text: str) -> object:
     try:
         _require_plain(yaml.parse(text, Loader=yaml.SafeLoader))
         return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        # PyYAML makes what a tag or a form promises (`!!bool maybe`) without a look at it first.
         raise NotPlainYaml(f"is not valid YAML: {_problem(error)}") from error
 
 

@@ -132,7 +132,8 @@ def read_skill(folder: Path) -> Skill:
         raise WrongSkill(f"has front matter that {error}") from error
     name, description = (says.get("name"), says.get("description")) if isinstance(says, dict) else (None, None)
     if name != folder.name:
-        raise WrongSkill(f"says that its name is {one_line(str(name))[:80]!r}, and its folder is named otherwise")
+        called = one_line(name)[:80] if isinstance(name, str) else ""  # the text of a number can be refused
+        raise WrongSkill(f"says that its name is {called!r}, and its folder is named otherwise")
     if not isinstance(description, str) or not description.strip():
         raise WrongSkill("has no description")
     return Skill(folder.name, folder, one_line(description)[:LONGEST_LINE])
