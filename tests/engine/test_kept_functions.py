@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -229,11 +230,29 @@ def test_H9_functions_are_found_by_meaning_and_vectors_are_made_once(tmp_path: P
     assert search_by_meaning(functions, "zz", Embedding("letters 1", letters), cache)[0].name == "zzz"
     assert search_by_meaning(functions, "zz", Embedding("letters 2", letters), cache)[0].name == "zzz"
     assert asked == [3, 1, 3, 3]
+    longer = Embedding("letters 2", lambda texts: [[*one, 0.0] for one in letters(texts)])
+    assert search_by_meaning(functions, "zz", longer, cache)[0].name == "zzz", "vectors of another length are made anew"
+    assert search_by_meaning(functions, "zz", longer, cache)[0].name == "zzz"
+    assert asked == [3, 1, 3, 3, 1, 3, 1]
     ranks = merge_found([functions[0]], [functions[1], functions[0]])
     assert [one.name for one in ranks] == [functions[0].name, functions[1].name]
 
 
-@pytest.mark.parametrize("vectors", [[], [[1.0]], [[1.0], [1.0, 2.0]], [[float("nan")]] * 2, [["x"]] * 2, 3, [[]] * 2])
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        [],
+        [[1.0]],
+        [[1.0], [1.0, 2.0]],
+        [[float("nan")]] * 2,
+        [["x"]] * 2,
+        3,
+        [[]] * 2,
+        [[1e300]] * 2,
+        repeat([1.0]),
+        [repeat(1.0)] * 2,
+    ],
+)
 def test_H9_an_embedding_that_fails_costs_a_remark(tmp_path: Path, vectors: object) -> None:
     functions = many(aaa="aaa")
     with pytest.raises(NoMeaning, match="lab"):

@@ -11,6 +11,7 @@ import sqlite3
 from array import array
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 from oi_tui.app.engine.core.embedding import Embedding
@@ -66,10 +67,12 @@ def search_by_meaning(
     known = _Vectors(cache, embedding.name)
     vectors = known.read(texts)
     missing = [text for text in dict.fromkeys(texts) if text not in vectors]
-    made = _embed(embedding, [*missing, query[:LONGEST_QUERY]])
-    vectors |= dict(zip(missing, made, strict=False))
-    known.keep({text: vectors[text] for text in missing})
-    asked = made[-1]
+    *made, asked = _embed(embedding, [*missing, query[:LONGEST_QUERY]])
+    vectors |= dict(zip(missing, made, strict=True))
+    if changed := [text for text, vector in vectors.items() if len(vector) != len(asked)]:  # another model now
+        *made, asked = _embed(embedding, [*changed, query[:LONGEST_QUERY]])
+        vectors |= dict(zip(changed, made, strict=True))
+    known.keep({text: vectors[text] for text in (*missing, *changed)})
     near = [(_similarity(vectors[text], asked), place) for place, text in enumerate(texts)]
     best = sorted(near, key=lambda one: (-one[0], one[1]))[:FOUND]
     return [functions[place] for similarity, place in best if similarity > 0]
@@ -96,7 +99,8 @@ def _text(function: KeptFunction) -> str:
 
 def _embed(embedding: Embedding, texts: list[str]) -> list[Sequence[float]]:
     try:
-        made = [array("f", vector) for vector in embedding.embed(texts)]
+        given = islice(embedding.embed(texts), len(texts) + 1)
+        made = [array("f", islice(vector, LONGEST_VECTOR + 1)) for vector in given]
     except Exception as error:
         # Boundary: a plugin's.
         _log.warning("the embedding %s failed", embedding.name, exc_info=True)
