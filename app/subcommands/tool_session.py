@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 
 from oi_tui.app.build import make_engine, make_tool_kernels
 from oi_tui.app.engine.core.encoding import decode_arguments
@@ -18,6 +19,7 @@ from oi_tui.app.engine.core.events import (
     InputRequested,
     NoticeAdded,
     OutputAdded,
+    ProgressReported,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
 from oi_tui.app.engine.core.protocol import Batch, Configure, Failed, PromptsQueued
@@ -28,7 +30,7 @@ from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.text.call_words import call_remarks, preview_text
 from oi_tui.app.engine.text.input_answers import asker_words
 from oi_tui.app.engine.text.mime import plain_text
-from oi_tui.app.engine.text.words import one_line
+from oi_tui.app.engine.text.words import describe_progress, one_line
 from oi_tui.app.engine.tools.file_calls import kernel_of, run_cell, trial_cell
 from oi_tui.app.engine.tools.tool import ToolFailed
 from oi_tui.app.engine.tools.tool_file import ToolFile
@@ -38,6 +40,9 @@ from oi_tui.app.terminal.tty_prompt import confirm
 
 SERVERS = 15.0
 """Seconds that MCP servers have to come up before tools are listed."""
+
+BETWEEN_REPORTS = 1.0
+"""Seconds, at least, between two lines about how far a call is."""
 
 REFUSED, FAILED = 7, 1
 """Exit codes of a call."""
@@ -105,6 +110,7 @@ class _Call:
 
     def __init__(self, *, yes: bool) -> None:
         self._yes = yes
+        self._next_report = 0.0
         self.code = FAILED
 
     def take(self, event: AnyEvent) -> AnyVerb | None:
@@ -122,6 +128,9 @@ class _Call:
                 echo("\n".join(error.traceback) or error.value, err=True)
             case OutputAdded(output=output):
                 echo(plain_text(output), nl=isinstance(output, RichOutput))
+            case ProgressReported(progress=progress) if (now := monotonic()) >= self._next_report:
+                self._next_report = now + BETWEEN_REPORTS
+                echo(one_line(describe_progress(progress)), err=True)
             case NoticeAdded(level="warning" | "error"):
                 echo(f"! {event.title} {event.hint}".rstrip(), err=True)
             case ExecutionFinished():

@@ -77,7 +77,12 @@ def test_G18_a_file_is_begun_tried_enabled_and_called(clean_env: dict[str, str],
     audit = "".join(path.read_text() for path in tmp_path.glob("**/audit/*.jsonl"))
     assert '"tool":"count_words"' in audit
     assert '"origin":"tools/count_words.py"' in audit
-    assert ('"sandbox":"workspace-write","network":"none"' in audit) is tools.enclosed
+    assert ('"sandbox":"read-only","network":"none"' in audit) is tools.enclosed
+    told = written.read_text().replace("def count_words(", "def count_words(output, ", 1)
+    written.write_text(told.replace("    return ", '    output.report(1, 2, "half")\n    return ', 1))
+    tools("enable", "count_words", "--yes")
+    result, *said = tools(*call, "--yes").splitlines()
+    assert (result, "1 of 2 · half" in said) == ("2", True), "the result on stdout, progress on stderr"
     tools("disable", "count_words")
     assert "There is no tool named count_words." in tools(*call, "--yes", code=1)
 

@@ -5,6 +5,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from oi_tui.app.engine.core.encoding import as_json
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
+    DecisionRequested,
     InputRequested,
     NoticeAdded,
     OutputAdded,
@@ -22,14 +24,16 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput, StreamOutput
 from oi_tui.app.engine.core.tool_replies import ToolsFound
 from oi_tui.app.engine.core.tool_verbs import FindTools, ReadToolFiles
-from oi_tui.app.engine.core.verbs import Open, Submit
+from oi_tui.app.engine.core.verbs import Decide, Open, Submit
 from oi_tui.app.engine.kernels.base import RunResult
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels
+from oi_tui.app.engine.log.audit.fold import AuditFold
+from oi_tui.app.engine.log.audit.records import RunBegan, Surroundings
 from oi_tui.app.engine.sandbox.profile import Profile, RungChoice
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
 from oi_tui.app.engine.tools.file_calls import FileCalls, kernel_of, run_cell, trial_cell
-from oi_tui.app.engine.tools.tool import Capabilities, ToolFailed
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, RunCall, Tool, ToolFailed, ToolOutput
 from oi_tui.app.engine.tools.tool_file import ToolFile, WrongToolFile, declared_tools
 from oi_tui.app.engine.tools.tool_runner import ToolRunner
 from oi_tui.app.engine.tools.toolbox import Toolbox
@@ -41,7 +45,8 @@ from support.enclosure import why_no_rung
 from support.front import Front, engine
 from support.plugin_packages import plugin_home
 from support.silent_output import SilentOutput
-from support.tool_calls import tool
+from support.tool_calls import answer, call, calls, make, tool
+from support.turns import play
 
 HINTS = '''
 from __future__ import annotations
@@ -605,6 +610,11 @@ def lie(output) -> None:
     """Lie."""
     output.report(float("nan"))
 
+def call_code() -> None:
+    """Call what only code calls."""
+    import computer
+    computer.ask("for your password")
+
 def forge() -> None:
     """Forge."""
     from IPython.display import display
@@ -654,6 +664,11 @@ async def test_G21_a_function_of_a_file_says_how_far_it_is_as_one_of_a_plugin_do
         status, reports, said = await call("forge")
         assert (status, said, len(reports)) == ("ok", "", 1), "what is no progress is nothing"
         assert len(reports[0].message) == 1_000
+        status, _, said = await call("call_code")
+        assert (status, said.rpartition("\n")[2]) == (
+            "error",
+            "ComputerError: A tool of a file cannot call code or the model.",
+        )
     finally:
         await kernels.close()
 
@@ -722,3 +737,79 @@ class Heard(SilentOutput):
 
     def print(self, text: str) -> None:
         self.text += text
+
+
+def reader_tools(kernels: Kernels) -> dict[str, Tool]:
+    """Tools of two files that read, of which one has the network."""
+    calls, found = FileCalls(kernels), dict[str, Tool]()
+    for name, network in (("near", False), ("far", True)):
+        text = (READER % network).replace("def read(", f"def {name}(")
+        file = ToolFile(f"tools/{name}.py", f"/nowhere/{name}.py", text, declared_tools(text))
+        found[name] = calls.tool(file, next(one for one in file.declared.functions if one.name == name))
+    return found
+
+
+async def test_G5_a_call_of_a_file_that_reads_runs_beside_others_and_those_in_its_kernel_come_after_it() -> None:
+    """Each with its own time limit: none of it passes while a call waits for the kernel."""
+    running, most = set[str](), set[frozenset[str]]()
+
+    def run(name: str) -> RunCall:
+        async def note(arguments: Arguments, output: ToolOutput) -> str:
+            running.add(name)
+            await asyncio.sleep(0)
+            most.add(frozenset(running))
+            running.remove(name)
+            return "ok"
+
+        return note
+
+    schema = {"type": "object", "properties": {}}
+    made = [
+        Tool(
+            name=name,
+            description="",
+            schema=schema,
+            run=run(name),
+            capabilities=Capabilities(writes=False),
+            kernel=kernel,
+        )
+        for name, kernel in (("a", "files"), ("b", "files"), ("c", ""), ("d", ""))
+    ]
+    names = ("a", "c", "b", "d", "a")
+    deltas = [delta for index, name in enumerate(names) for delta in call("{}", name, index)]
+    session = make(FakeModel(answer(*deltas), "Done."), *made)
+    await play(session, session.run("go"))
+    assert [block.state for block in calls(session)] == ["ok"] * len(names)
+    assert most >= {frozenset("ac"), frozenset("bd")}
+    assert not [one for one in most if {"a", "b"} <= one]
+    tools = reader_tools(Kernels(Launch(cwd=Path("/"))))
+    assert tools["near"].kernel != tools["far"].kernel != ""
+
+
+async def test_G17_the_audit_log_has_the_sandbox_of_the_kernel_that_a_call_runs_in(tmp_path: Path) -> None:
+    async def nothing(arguments: Arguments, output: ToolOutput) -> None:
+        """As if it had run in its kernel."""
+
+    profile = Profile(mode="workspace-write", workspace=tmp_path, home=tmp_path, network="full", rung="space")
+    kernels = Kernels(Launch(cwd=tmp_path, sandbox=profile))
+    tools = reader_tools(kernels) | {"ring": FileCalls(kernels).tool(FILE, FILE.declared.functions[0])}
+    asked = {"near": '{"path": "x"}', "far": '{"path": "x"}', "ring": '{"times": 1}'}
+    deltas = [delta for index, name in enumerate(asked) for delta in call(asked[name], name, index)]
+    session = make(FakeModel(answer(*deltas), "Done."), *(replace(one, run=nothing) for one in tools.values()))
+    fold = AuditFold(Surroundings(cwd="/", sandbox="workspace-write", network="full"), str)
+    began: list[RunBegan] = []
+
+    def take(event: AnyEvent) -> None:
+        fold.take(event, 0.0)
+        if isinstance(event, DecisionRequested):
+            session.decide(Decide(request_id=event.request_id, verdict="run"))
+
+    session._runs._seal = lambda started, block: began.append(fold.begin(started, block, 0.0))
+    session.emitter.observers = (take,)
+    async with asyncio.timeout(10):
+        await session.run("go")
+    assert [(one.tool, one.sandbox, one.network) for one in began] == [
+        ("near", "read-only", "none"),
+        ("far", "read-only", "full"),
+        ("ring", "workspace-write", "none"),
+    ]

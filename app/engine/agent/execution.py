@@ -107,13 +107,16 @@ class Execution:
             if self._before is not None:
                 await self._before()
             self.tell_kernel("busy")
+            held = self.runner.confinement
             started = ExecutionStarted(
                 block_id=self.block.id,
                 generation=self.runner.generation,
                 place=self.runner.place,
                 elsewhere=self.runner.elsewhere,
-                apart=self.runner.confinement.apart,
-                apart_hosts=self.runner.confinement.apart_hosts,
+                apart=held.apart,
+                apart_hosts=held.apart_hosts,
+                reads_only=held.reach is not None and not held.reach.writes,
+                offline=held.offline,
                 origin=self._origin,
             )
             self._seal(started, self.block)

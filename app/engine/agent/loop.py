@@ -211,7 +211,8 @@ class Session:
         none begins before all are decided about. TurnStopped if a refusal ends the turn, or nothing can run it."""
         self._batch = {}
         while self._undecided and len(self._batch) < AT_ONCE:
-            beside = self._runners.is_side_by_side(self._runs.action(self._undecided[0]))
+            block, others = self._runs.action(self._undecided[0]), map(self._runs.action, self._batch)
+            beside = self._runners.is_side_by_side(block, others)
             if self._batch and not beside:
                 break
             block_id = self._undecided.popleft()

@@ -1,5 +1,7 @@
 """Who runs an action: the kernel of its language, or its tool; and what the policy is asked about it."""
 
+from collections.abc import Iterable
+
 from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock
 from oi_tui.app.engine.core.errors import KernelError
 from oi_tui.app.engine.core.events import Emit
@@ -79,10 +81,12 @@ class Runners:
         tool = self.tool(block)
         return None if tool is None else tool.time_limit
 
-    def is_side_by_side(self, block: ActionBlock) -> bool:
-        """Whether this may run while others like it run."""
+    def is_side_by_side(self, block: ActionBlock, others: Iterable[ActionBlock] = ()) -> bool:
+        """Whether this may run while these others like it run."""
         tool = self.tool(block)
-        return tool is not None and tool.capabilities.side_by_side
+        if tool is None or not tool.capabilities.side_by_side:
+            return False
+        return not tool.kernel or all(other is None or other.kernel != tool.kernel for other in map(self.tool, others))
 
     def may_change_files(self, block: ActionBlock) -> bool:
         """Whether running this may change files of this machine; our own tools keep what they change by themselves."""

@@ -346,6 +346,10 @@ class ExecutionStarted(Event, frozen=True, kw_only=True, tag=True):
     """As in `Confinement`: this run alone has another sandbox than those of its session."""
     apart_hosts: tuple[str, ...] = ()
     """As in `Confinement`."""
+    reads_only: bool = False
+    """The sandbox lets it change no file of this machine."""
+    offline: bool = False
+    """The sandbox lets it reach nothing."""
     origin: str = ""
     """Who brought the tool; "" for code, and for tools of the program itself."""
 

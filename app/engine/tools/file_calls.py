@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from oi_tui.app.engine.core.encoding import text_digest
+from oi_tui.app.engine.core.encoding import as_json, text_digest
 from oi_tui.app.engine.core.events import AnyEvent, InputRequested, OutputAdded, OutputUpdated
+from oi_tui.app.engine.core.kernel_call import CallAnswer
 from oi_tui.app.engine.core.outputs import ErrorOutput, Progress, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import Kernel, KernelSource
 from oi_tui.app.engine.text.safe import safe_text
@@ -25,6 +26,8 @@ _OF_THE_SYSTEM = frozenset(kind.__name__ for kind in _SYSTEM_ERRORS)
 
 PROGRESS = "application/vnd.oi-tui.progress+json"
 """How far a call is, as it comes out of its kernel; the screen is told in the same way as of other tools."""
+
+NO_CALLS = "A tool of a file cannot call code or the model."
 
 LONGEST_ERROR = 4_000
 """Characters of a traceback, its end."""
@@ -64,6 +67,7 @@ class FileCalls:
             confinement=held,
             origin=file.origin,
             place=kernel.place,
+            kernel=f"tool files, writes={declared.writes}, network={declared.network}",
         )
 
     async def _run(self, file: ToolFile, function: FileFunction, arguments: Arguments, output: ToolOutput) -> None:
@@ -103,7 +107,13 @@ async def run_cell(kernel: Kernel, source: str, output: ToolOutput, place: str) 
     answering: set[asyncio.Task[None]] = set()
 
     async def answer(asked: InputRequested) -> None:
-        given = await output.ask(asked.prompt, password=asked.password)
+        if asked.call is not None:  # `import computer`: nothing is called from here
+            await kernel.answer(as_json(CallAnswer(number=asked.call.number, refusal=NO_CALLS)).decode())
+            return
+        try:
+            given = await output.ask(asked.prompt, password=asked.password)
+        except ValueError:
+            return  # another question is open: a kernel that waits for a line sends no second one
         if given is None:
             await kernel.interrupt(restart=False)
         else:
@@ -122,7 +132,8 @@ async def run_cell(kernel: Kernel, source: str, output: ToolOutput, place: str) 
             case OutputAdded(output=RichOutput() as shown):
                 output.show(shown)
             case InputRequested():
-                answering.add(asyncio.ensure_future(answer(event)))
+                answering.add(task := asyncio.ensure_future(answer(event)))
+                task.add_done_callback(answering.discard)
             case _:
                 pass
 

@@ -141,6 +141,8 @@ class Tool:
     "tools/units.py"; "" is the program itself."""
     place: str = ""
     """What its calls run in, where that is not the engine: a kernel in the sandbox that `confinement` tells of."""
+    kernel: str = ""
+    """Which kernel that is: of calls in the same one, the next begins when the one before has ended."""
     foreign: bool = False
     """What it returns was written by others, who may want to steer the model: the session counts as tainted by it."""
     preview: Preview | None = None

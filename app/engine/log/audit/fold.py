@@ -227,6 +227,11 @@ class AuditFold:
             sandbox = where.sandbox.replace("read-only", "workspace-write")
             network = "hosts" if event.apart_hosts else "full"
             where = msgspec.structs.replace(where, cwd=self._say(event.apart), sandbox=sandbox, network=network)
+        elif isinstance(block, CallBlock):  # in a kernel that may be held to less than those of code
+            if event.reads_only:
+                where = msgspec.structs.replace(where, sandbox=where.sandbox.replace("workspace-write", "read-only"))
+            if event.offline:
+                where = msgspec.structs.replace(where, network="none")
         decision, sha256 = known.decision, source_digest(block.source)
         self._runs[event.block_id] = _Run(event.block_id, sha256, now)
         return RunBegan(
