@@ -49,7 +49,9 @@ class VimPrompt:
     def _after_escape(self, event: Key) -> str:
         """The letter, where Escape and a letter came so quickly that the terminal's bytes are those of alt and it."""
         key = event.key
-        letter = event.character or key_to_character(key.removeprefix("alt+")) or ""
+        name = key.removeprefix("alt+")
+        letter = key_to_character(name.removeprefix("shift+")) or ""
+        letter = letter.upper() if name.startswith("shift+") else letter
         chain = self._area.screen._modal_binding_chain
         bound = any(key in bindings.key_to_bindings for _, bindings in chain)
         return "" if bound or not letter.isprintable() else letter

@@ -102,6 +102,8 @@ class TypingOrder(App[None]):
         self.note_typing(_age(event))
         if isinstance(event, Key) and event.key == _NUL:
             event = Key("ctrl+space", None)
+        elif isinstance(event, Key) and event.key.startswith("alt+") and event.character is not None:
+            event = Key(event.key, None)  # most terminals send Escape and the letter, which a text would take for one
         if isinstance(event, Key) and self.catch_key is not None:
             self.catch_key(event)
         elif not self._has_place:

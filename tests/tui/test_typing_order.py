@@ -17,6 +17,7 @@ from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.screens.extract_form import ExtractForm
 from oi_tui.app.screens.guide import GuideScreen
+from oi_tui.app.screens.plan_panel import PlanPanel
 from oi_tui.app.screens.sessions_pane import SessionsPanel
 from oi_tui.app.tui import OiTui
 from oi_tui.widgets.timeline.view import Timeline
@@ -42,6 +43,14 @@ async def in_timeline(stage: Stage) -> None:
     await stage.settle()
     stage.app.chat.query_one(Timeline).focus()
     await stage.settle()
+
+
+async def test_alt_and_a_letter_is_a_key_and_no_text_in_terminals_that_send_escape_and_the_letter(play: Play) -> None:
+    async with play() as stage:
+        for key in (Key("a", "a"), Key("alt+shift+p", "P"), Key("alt+p", "p")):
+            stage.app.post_message(key)
+        await stage.until(lambda: any(panel.display for panel in stage.app.chat.query(PlanPanel)))
+        assert stage.prompt.text == "a"
 
 
 TYPED = [
