@@ -12,6 +12,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import DescendantBlur, DescendantFocus
 from textual.message import Message
 from textual.widgets import Input, OptionList
 
@@ -251,10 +252,13 @@ class PlanSteps(Vertical):
         detail.display = bool(said)
         detail.update("\n".join(said))
 
+    @on(DescendantFocus)
+    @on(DescendantBlur)
     def _show_keys(self) -> None:
         if self._writing:
             self.query_one(KeyRow).labels = (KeyLabel("enter", "keep it", "keep"), *key_labels(self, "esc"))
         else:
             key = key_in_use(self, "plan.accept") if self._is_asked else ""
             accept = (KeyLabel(key, "accept the plan", "accept"),) if key else ()
-            self.query_one(KeyRow).labels = (*accept, *key_labels(self))
+            here = key_labels(self) if self.has_focus_within else ()
+            self.query_one(KeyRow).labels = (*accept, *here)

@@ -20,6 +20,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
 from oi_tui.widgets.lettering import Words, lettering
+from oi_tui.widgets.prompt_start import start_prompt
 
 SETTLING = 0.5
 """Seconds in which a key still belongs to whatever the user did before the row appeared."""
@@ -54,13 +55,6 @@ class TroubleRow(Widget, can_focus=True):
         def __init__(self, what: Literal["retry", "model", "close"]) -> None:
             super().__init__()
             self.what = what
-
-    class PromptTyped(Message):
-        """The beginning of a prompt."""
-
-        def __init__(self, text: str, *, pasted: bool = False) -> None:
-            super().__init__()
-            self.text, self.pasted = text, pasted
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -125,15 +119,11 @@ class TroubleRow(Widget, can_focus=True):
 
     def on_key(self, event: Key) -> None:
         """The first letter of a prompt goes there, and the others after it."""
-        if event.is_printable and event.character is not None and not event.key.startswith("alt+"):
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.PromptTyped(event.character))
+        start_prompt(self, event)
 
     def on_paste(self, event: Paste) -> None:
         """A paste is for the prompt."""
-        event.stop()
-        self.post_message(self.PromptTyped(event.text, pasted=True))
+        start_prompt(self, event)
 
     def on_focus(self, event: Focus) -> None:
         self._show()

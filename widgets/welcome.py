@@ -15,6 +15,7 @@ from textual.widgets import OptionList
 from oi_tui.app.engine.core.values import TOUR
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.lettering import Options, Words, lettering
+from oi_tui.widgets.prompt_start import start_prompt
 
 _ASKED = "You approve all code before it runs."
 _UNASKED = "Code runs without approval: /approve ask changes that."
@@ -50,13 +51,6 @@ class Welcome(Vertical):
         def __init__(self, prompt: str) -> None:
             super().__init__()
             self.prompt = prompt
-
-    class PromptTyped(Message):
-        """Somebody writes a prompt, or pastes one, while an example has the focus."""
-
-        def __init__(self, text: str, *, pasted: bool = False) -> None:
-            super().__init__()
-            self.text, self.pasted = text, pasted
 
     _folder: Path | None = None
     _prompts: list[str]
@@ -100,15 +94,11 @@ class Welcome(Vertical):
 
     def on_key(self, event: Key) -> None:
         """The first letter of a prompt goes there, and the others after it."""
-        if event.is_printable and event.character is not None and not event.key.startswith("alt+"):
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.PromptTyped(event.character))
+        start_prompt(self, event)
 
     def on_paste(self, event: Paste) -> None:
         """A paste is for the prompt."""
-        event.stop()
-        self.post_message(self.PromptTyped(event.text, pasted=True))
+        start_prompt(self, event)
 
     def tell_situation(self, *, asks: bool, model: str | None) -> None:
         """The lines are true in each mode, and with each `model`; "" is none, None not known yet."""

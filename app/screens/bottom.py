@@ -126,11 +126,6 @@ class Bottom(Vertical):
         elif event.what == "model":
             self._bridge.send(FindModels())
 
-    def on_trouble_row_prompt_typed(self, event: "TroubleRow.PromptTyped") -> None:
-        """The first letter of a prompt goes into it."""
-        event.stop()
-        self.go_on_writing(event.text, pasted=event.pasted)
-
     def go_on_writing(self, text: str, *, pasted: bool) -> None:
         """Put what arrived elsewhere into the prompt, which has the keys from now on."""
         area = self.query_one(PromptArea)

@@ -52,6 +52,7 @@ from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
+from oi_tui.widgets.prompt_start import PromptStarted
 from oi_tui.widgets.status import Status, StatusBar, runs_unasked
 from oi_tui.widgets.text_box import CompletesCode
 from oi_tui.widgets.timeline.graphics import Graphics
@@ -319,8 +320,8 @@ class ChatScreen(Screen[None]):
         self.desk.area.fill(event.prompt)
         self.desk.area.focus()
 
-    def on_welcome_prompt_typed(self, event: Welcome.PromptTyped) -> None:
-        """A prompt of the person's own instead."""
+    def on_prompt_started(self, event: PromptStarted) -> None:
+        """A prompt that was started on an example, or on the row after an error."""
         event.stop()
         self.query_one(Bottom).go_on_writing(event.text, pasted=event.pasted)
 

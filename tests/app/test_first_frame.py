@@ -76,7 +76,8 @@ MODULES = """
     app.terminal.calling app.terminal.compositing app.terminal.echo app.terminal.end_signals
     app.terminal.guarded_driver app.terminal.probe app.terminal.probing_driver app.terminal.screen_copy
     app.terminal.skeleton app.terminal.typing_order app.tui themes themes.loader themes.palette widgets
-    widgets.arming widgets.composer widgets.lettering widgets.paste_tokens widgets.status widgets.stray_keys
+    widgets.arming widgets.composer widgets.lettering widgets.paste_tokens widgets.prompt_start
+    widgets.status widgets.stray_keys
     widgets.text_box widgets.timeline widgets.timeline.graphics widgets.welcome
 """
 """Those of ours that there are when the first frame is painted. Before a name is added: can it be imported when it is
