@@ -77,15 +77,17 @@ check:
 		wait $$mypy || { echo "mypy found what stands above." >&2; exit 1; }; \
 		exit $$tests
 
-# Kernels are tested on real servers by the same tests as here; that is what SELECT="servers and not thorough" leaves out.
+# Kernels are tested on real servers by the same tests as here, all marked `thorough`. .ci/run leaves them out, and with
+# them most of the servers: SELECT="servers and not thorough" needs no more than requirements.txt.
 # What a server has to compile, it compiles once and not at each start. It keeps no list of failures: the tests beside do.
 SELECT ?= servers
 WORKERS ?= 6
+FEW := $(findstring not thorough,$(SELECT))
+SERVED := tests/servers $(if $(FEW),,tests/kernels tests/security/test_kernel_faults.py)
 check-servers: export PYTHONDONTWRITEBYTECODE :=
-check-servers: $(VENV)/.dev $(VENV)/.servers
+check-servers: $(VENV)/.dev $(VENV)/.servers $(if $(FEW),,$(VENV)/.more-servers)
 	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n $(WORKERS) --dist loadfile --durations 5 \
-		-p no:cacheprovider -m "$(SELECT)" \
-		tests/servers tests/kernels tests/security/test_kernel_faults.py
+		-p no:cacheprovider -m "$(SELECT)" $(SERVED)
 
 # Root is to do without what it could install; the user has what any user has.
 check-bare: $(VENV)/.dev
@@ -141,22 +143,25 @@ $(VENV)/.dev: pyproject.toml $(BROKEN) | machine
 	@touch $@ $(VENV)/.run
 
 # Where something cannot be had, the tests that need it say so, and next time it is tried again.
-$(VENV)/.servers: tests/servers/requirements.txt tests/servers/gateway.txt tests/servers/mcp1.txt tests/servers/mcp2.txt \
-		tests/servers/package.json | $(VENV)/.dev
+$(VENV)/.servers: tests/servers/requirements.txt | $(VENV)/.dev
 	@PYTHON="$(PYTHON)" sh .ci/machine.sh servers
-	@echo "Setting up $(VENV)/servers (half a minute, once) ..."
+	@echo "Setting up $(VENV)/servers (some seconds, once) ..."
 	@$(BIN)/python -m venv --clear --without-pip "$(VENV)/servers" && \
-		$(INSTALL) --into $(VENV)/servers/bin/python -r tests/servers/requirements.txt && \
-		$(BIN)/python -m venv --clear --without-pip "$(VENV)/gateway" && \
-		$(INSTALL) --into $(VENV)/gateway/bin/python -r tests/servers/gateway.txt && \
-		for place in mcp1 mcp2; do \
+		$(INSTALL) --into $(VENV)/servers/bin/python -r tests/servers/requirements.txt && touch $@ || \
+		echo "The foreign servers could not be installed: tests that need them are skipped." >&2
+
+$(VENV)/.more-servers: tests/servers/more.txt tests/servers/gateway.txt tests/servers/mcp2.txt tests/servers/package.json \
+		$(VENV)/.servers
+	@echo "Setting up more servers (half a minute, once) ..."
+	@$(INSTALL) --into $(VENV)/servers/bin/python -r tests/servers/requirements.txt -r tests/servers/more.txt && \
+		for place in gateway mcp2; do \
 			$(BIN)/python -m venv --clear --without-pip "$(VENV)/$$place" && \
 			$(INSTALL) --into $(VENV)/$$place/bin/python -r tests/servers/$$place.txt || exit 1; \
 		done && \
 		mkdir -p $(VENV)/servers/node && cp tests/servers/package.json $(VENV)/servers/node && \
 		{ npm install --no-fund --no-audit --loglevel=error --prefix $(VENV)/servers/node >/dev/null || \
 			echo "JupyterHub's proxy and MCP servers could not be installed (npm): tests that need them are skipped." >&2; } && touch $@ || \
-		echo "The foreign servers could not be installed: tests that need them are skipped." >&2
+		echo "More foreign servers could not be installed: tests that need them are skipped." >&2
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.kernels.remote.address import KernelAddress, parse_address
+from oi_tui.app.engine.kernels.remote.hub import find_hub
 
 WAYS = {
     "cluster": KernelAddress(name="cluster"),
@@ -56,3 +57,17 @@ def test_the_address_of_a_server_in_the_place_of_its_name_is_told_how_to_add_it(
         parse_address("https://hub.test/?token=s3cret")
     assert "oi-tui kernels add NAME URL" in told.value.hint
     assert "s3cret" not in f"{told.value} {told.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://h.example/", ("https://h.example", "", "")),
+        ("https://h.example:8/jupyter/hub/home", ("https://h.example:8/jupyter", "", "")),
+        ("https://h.example/user/ann%40x/", ("https://h.example", "ann@x", "")),
+        ("https://h.example/p/user/me/gpu/lab/tree/x", ("https://h.example/p", "me", "gpu")),
+        ("https://h.example/user/me/lab", ("https://h.example", "me", "")),
+    ],
+)
+def test_an_address_of_a_hub_says_whose_server_it_is(url: str, address: tuple[str, str, str]) -> None:
+    assert find_hub(url) == address

@@ -65,7 +65,7 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     writer.close()
 
 
-@pytest.fixture(params=["server", "gateway"])
+@pytest.fixture(params=["server", pytest.param("gateway", marks=pytest.mark.thorough)])
 def url(request: pytest.FixtureRequest, kernel_server: FindServer) -> str:
     return kernel_server(request.param).url
 

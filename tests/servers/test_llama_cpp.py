@@ -15,6 +15,8 @@ from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, TextDelt
 from oi_tui.app.engine.local.catalogue import MODELS
 from oi_tui.app.engine.local.model_server import ALIAS, LocalServer
 
+pytestmark = pytest.mark.thorough  # each test starts the server anew
+
 HERE = Path(__file__).parent
 
 

@@ -23,8 +23,8 @@ from support.mcp_servers import Said, Stage, joined
 from support.ports import free_port
 
 NODE = SERVERS.parent / "node/node_modules"
-PLACES = {"sqlite": SERVERS.parent.parent / "mcp1/bin", "node": NODE / ".bin"}
-"""SQLite's server needs version 1 of the SDK; the others are in the environment of all servers for version 2."""
+PLACES = {"sqlite": SERVERS, "node": NODE / ".bin"}
+"""SQLite's server needs version 1 of the SDK; the others are in an environment for version 2."""
 
 pytestmark = pytest.mark.sandbox
 
