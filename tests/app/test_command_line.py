@@ -162,14 +162,14 @@ def test_l13_what_must_be_completed_prints_its_result_and_that_it_is_done(
 MISTAKES = [
     (["run", "--approve", "maybe", "x"], 2, "maybe"),
     (["run", "--yes", "--approve", "never", "x"], 2, "contradict"),
-    (["run", "--cwd", "/no/such/folder", "x"], 2, "not a folder"),
-    (["run", "--profile", "nope", "x"], 2, "no profile"),
-    (["run", "--api-base", "http://127.0.0.1:9/v1", "x"], 2, "needs a model"),
     (["run", "--resume", "nope", "x"], 5, "No session"),
     (["run"], 2, "nothing to do"),
-    (["hello"], 2, "needs a terminal"),
-    (["sesions", "list"], 2, "no command 'sesions'. Did you mean sessions?"),
     (["sesions", "of", "last", "week"], 2, "needs a terminal"),
+    (["sesions", "list"], 2, "no command 'sesions'. Did you mean sessions?"),
+    (["models", "remove", "nope"], 6, "nope"),
+    (["--nonsense"], 2, "No such option"),
+    (["run", "--api-base", "http://127.0.0.1:9/v1", "x"], 2, "needs a model"),
+    (["hello"], 2, "needs a terminal"),
     (["adit"], 2, "no command 'adit'. Did you mean audit?"),
     (["replai", "a file"], 2, "no command 'replai'. Did you mean replay?"),
     (["replai", "--instant", "a file"], 2, "no command 'replai'. Did you mean replay?"),
@@ -180,8 +180,8 @@ MISTAKES = [
     (["runn"], 2, "no command 'runn'. Did you mean run?"),
     (["runs", "and", "wickets"], 2, "needs a terminal"),
     (["--", "adit"], 2, "needs a terminal"),
-    (["--nonsense"], 2, "No such option"),
-    (["models", "remove", "nope"], 6, "nope"),
+    (["run", "--cwd", "/no/such/folder", "x"], 2, "not a folder"),
+    (["run", "--profile", "nope", "x"], 2, "no profile"),
 ]
 
 EACH = """
@@ -205,14 +205,17 @@ print(json.dumps(told))
 """Runs the program with each of several command lines, in a process of its own that need not import it again."""
 
 
-def test_a_mistake_is_said_in_plain_words_with_its_exit_code(clean_env: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("mistakes", [MISTAKES[:8], pytest.param(MISTAKES[8:], marks=pytest.mark.thorough)])
+def test_a_mistake_is_said_in_plain_words_with_its_exit_code(
+    mistakes: list[tuple[list[str], int, str]], clean_env: dict[str, str], tmp_path: Path
+) -> None:
     (tmp_path / "a file").touch()
-    asked = json.dumps([args for args, _, _ in MISTAKES])
+    asked = json.dumps([args for args, _, _ in mistakes])
     done = subprocess.run(
         [sys.executable, "-c", EACH, asked],
         env=clean_env, input=b"", capture_output=True, timeout=100, check=True, cwd=tmp_path, start_new_session=True,
     )  # fmt: skip
-    for (args, code, message), (exit_code, words) in zip(MISTAKES, json.loads(done.stdout), strict=True):
+    for (args, code, message), (exit_code, words) in zip(mistakes, json.loads(done.stdout), strict=True):
         assert (exit_code, message in words) == (code, True), (args, words)
         assert "Traceback" not in words, args
 

@@ -47,16 +47,30 @@ class Program:
 def test_G18_a_file_is_begun_tried_enabled_and_called(clean_env: dict[str, str], tmp_path: Path) -> None:
     tools = Program(clean_env, tmp_path / "work")
     written = Path(tools("new", "count_words").splitlines()[0].removeprefix("Written: "))
-    assert "is a name of Python's own" in tools("new", "len", code=2)
-    assert "exists already" in tools("new", "count_words", code=2)
     assert "1 example, 0 failed" in tools("test", str(written))
-    assert "is not enabled, so nothing of it runs" in tools("test", "count_words", code=2)
     refused = tools("enable", "count_words", code=2)
     assert "in the sandbox of your code" in refused
     assert "count_words(path: Path, language: Literal['en', 'de']='en')" in refused
     assert "only reads: the sandbox lets it write no file; no network" in refused
     assert "Nothing has changed." in refused
     assert "tools/count_words.py is enabled." in tools("enable", "count_words", "--yes")
+    (tools.folder / "notes.md").write_text("two words")
+    assert tools("run", "count_words", '{"path": "notes.md"}', "--yes").splitlines()[0] == "2"
+    audit = "".join(path.read_text() for path in tmp_path.glob("**/audit/*.jsonl"))
+    assert '"tool":"count_words"' in audit
+    assert '"origin":"tools/count_words.py"' in audit
+    assert ('"sandbox":"read-only","network":"none"' in audit) is tools.enclosed
+
+
+def test_G18_an_enabled_file_is_listed_says_what_was_wrong_how_far_it_is_and_is_disabled(
+    clean_env: dict[str, str], tmp_path: Path
+) -> None:
+    tools = Program(clean_env, tmp_path / "work")
+    written = Path(tools("new", "count_words").splitlines()[0].removeprefix("Written: "))
+    assert "is a name of Python's own" in tools("new", "len", code=2)
+    assert "exists already" in tools("new", "count_words", code=2)
+    assert "is not enabled, so nothing of it runs" in tools("test", "count_words", code=2)
+    tools("enable", "count_words", "--yes")
     listed = [line.split(maxsplit=1) for line in tools("list").splitlines()]
     what = dict(line for line in listed if len(line) == 2)
     assert what["count_words"].startswith("tools/count_words.py")
@@ -69,15 +83,10 @@ def test_G18_a_file_is_begun_tried_enabled_and_called(clean_env: dict[str, str],
     assert "FileNotFoundError: [Errno 2] No such file or directory: 'notes.md'" in missing
     assert "File /" not in missing
     (tools.folder / "notes.md").write_text("two words")
-    assert tools(*call, "--yes").splitlines()[0] == "2"
     assert "Not called: nobody is there" in tools(*call, code=7)
     assert "do not fit at language" in tools("run", "count_words", '{"path": "x", "language": "x"}', "--yes", code=1)
     assert "is no JSON object" in tools("run", "count_words", "[1]", code=2)
     assert "There is no tool named absent." in tools("run", "absent", "--yes", code=1)
-    audit = "".join(path.read_text() for path in tmp_path.glob("**/audit/*.jsonl"))
-    assert '"tool":"count_words"' in audit
-    assert '"origin":"tools/count_words.py"' in audit
-    assert ('"sandbox":"read-only","network":"none"' in audit) is tools.enclosed
     told = written.read_text().replace("def count_words(", "def count_words(output, ", 1)
     written.write_text(told.replace("    return ", '    output.report(1, 2, "half")\n    return ', 1))
     tools("enable", "count_words", "--yes")

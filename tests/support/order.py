@@ -44,7 +44,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 TOGETHER = {
-    "LiteLLM": ("test_model.py", "test_model_faults.py", "test_hostile_server.py", "test_offers.py"),  # 2 s to load
+    "LiteLLM": (  # 2 s to load
+        "test_answer_review.py",
+        "test_hostile_server.py",
+        "test_model.py",
+        "test_model_extra.py",
+        "test_model_faults.py",
+        "test_offers.py",
+        "test_wires.py",
+    ),
     "sources": ("test_architecture.py", "test_floor_plan.py", "test_without_litellm.py"),  # `support.house` reads them
 }
 """Files that share what takes long to make: all of a row in one process."""
