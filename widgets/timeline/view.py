@@ -80,6 +80,9 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     unseen: reactive[int] = reactive(0, repaint=False)
     """Blocks that came or changed below the view since it left the end."""
 
+    allow_vertical_scroll = property(lambda self: True)
+    """Always: the scroll bar is drawn here, so Textual knows of none."""
+
     cursor_screen_offset = property(lambda self: self._shown.place_of(self.cursor))
     """Where on the screen the block begins that the keys act on."""
 
@@ -133,15 +136,18 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         self._search = Searching(
             self,
             self._view,
-            lambda place: self._stand(place[0], self._view.show_row(*place)),
+            lambda place: self._stand(place[0], self._window.show_row(*place)),
             lambda words: setattr(self, "matches", words),
         )
         self._runs = Runs(self, self._view, clock, lambda: (row.item for row in self._shown.rows), self._frames.want)
 
     @property
-    def allow_vertical_scroll(self) -> bool:
-        """Always: the scroll bar is drawn here, so Textual knows of none."""
-        return True
+    def _window(self) -> Viewport:
+        """The window as it stands: at the end of what has come by now, if that is followed. A move begins there, also
+        before the frame that shows it."""
+        if self.follow and self._view.height:
+            self._view.to_end()
+        return self._view
 
     # What others call
 
@@ -175,7 +181,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         """Put the cursor on this block and bring it into view (`at_top`: to the upper edge), if there is one."""
         index = next((index for index, block in enumerate(self._view.blocks) if block.id == block_id), None)
         if index is not None:
-            self._stand(index, self._view.show(index, at_top=at_top))
+            self._stand(index, self._window.show(index, at_top=at_top))
 
     def set_look(
         self, *, palette: Palette | None = None, graphics: Graphics | None = None, keys: BlockKeys | None = None
@@ -195,11 +201,6 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self._view.redraw(canvas)
             self._shown.forget()
             self._frames.want()
-
-    def scroll_to_end(self) -> None:
-        """Show the newest rows and stay with them."""
-        self.follow = True
-        self._frames.want()
 
     def search(self, needle: str) -> None:
         """Mark all places where this text stands, and count them; "" ends the search."""
@@ -244,23 +245,28 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self._unseen.clear()
             self.unseen = 0
 
+    def validate_scroll_y(self, value: float) -> float:
+        """Within what there is by now. Textual knows the end of the last frame only, and would move the window there at
+        each layout."""
+        window = self._window
+        return min(max(0.0, value), max(0, window.total - window.height))
+
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """The wheel, or a selection dragged over the edge, asks for another place."""
-        rows = round(new_value) - self._view.y
-        if not rows or self.size.height != self._view.height:
-            return  # or Textual clamps the place for a new height, which `on_resize` is about to do better
-        self.follow = self._view.jump(round(new_value)) if abs(rows) > LONG_JUMP else self._view.scroll(rows)
+        window = self._window
+        rows = round(new_value) - window.y
+        if not rows or (self.follow and new_value > old_value):
+            return
+        self.follow = window.jump(round(new_value)) if abs(rows) > LONG_JUMP else window.scroll(rows)
         self._frames.draw()
 
     # Drawing
 
     def _draw(self) -> bool:
         """A frame; returns whether there is more to show than there was time for."""
-        view = self._view
+        view = self._window
         if not view.height:
             return False
-        if self.follow:
-            view.to_end()
         rows = view.rows()
         self.top_block, self.extent = view.top[0], view.total
         self._shown.show(rows, view.thumb(), self._search.marks(rows))
@@ -296,7 +302,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_go(self, way: Destination, step: int = 1) -> None:
         """Move by blocks, screens, rows, or to the next block of a kind."""
-        stand = walk(self._view, self.cursor, way, step)
+        stand = walk(self._window, self.cursor, way, step)
         if stand is not None:
             self._stand(*stand)
         elif self.cursor is not None:
@@ -336,7 +342,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if href := event.style.meta.get(HREF):
             self.post_message(self.LinkClicked(str(href)))
         elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:
-            self.scroll_to_end()
+            self.action_go("end")
         elif event.x < self._view.canvas.width and event.y < len(self._shown.rows):
             self.cursor = self._shown.rows[event.y].item
             if event.chain == 2 and self._shown.rows[event.y].inside and shown_widgets(self._view.blocks[self.cursor]):
@@ -353,7 +359,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         """Show more or less of the block, or another part of what is too wide."""
         if (index := self.cursor) is None:
             return
-        view = self._view
+        view = self._window
         view.display(index, change_display(view.display_of(index), view.cell(index), change, step))
         if change != "sideways":
             if view.top[0] >= index:  # it stays in the window, by its start where that is above

@@ -59,7 +59,7 @@ def _to_block(view: Viewport, cursor: int, step: int) -> Stand:
     if hidden := view.hidden_rows(cursor, step):
         return Stand(cursor, view.scroll(step * min(max(1, view.height - 2), hidden)))
     index = min(max(0, cursor + step), len(view.blocks) - 1)
-    return Stand(index, view.show(index))
+    return Stand(index, view.show(index) if index != cursor else view.scroll(0))
 
 
 def _to_kind(view: Viewport, cursor: int, is_one: Callable[[Block], bool], step: int) -> Stand | None:

@@ -16,7 +16,7 @@ import textual._time
 from textual.app import App, ComposeResult
 from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import MouseScrollUp
+from textual.events import MouseScrollDown, MouseScrollUp
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
@@ -185,6 +185,59 @@ async def test_V4_the_end_is_followed_when_what_is_below_grows_and_shrinks() -> 
         assert not screen.timeline.follow
 
 
+async def test_V4_the_end_is_followed_though_a_slow_terminal_holds_up_the_frame_after_a_resize(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The order on a busy machine: the timeline gets more rows, a frame of the old height is drawn before it learns of
+    that, the terminal takes its time, something new comes, and the screen is laid out once more."""
+    async with shown(paragraphs(30)) as screen:
+        timeline, below = screen.timeline, screen.page.query_one(Input)
+        below.styles.height = 8
+        await screen.pilot.pause()
+        await screen.settle()
+        writing: Queue[str] = Queue()
+        monkeypatch.setattr(screen.page._driver, "_writer_thread", SimpleNamespace(_queue=writing), raising=False)
+
+        def draw_before_the_resize(_: object) -> None:
+            if timeline.size.height > timeline._view.height and writing.empty():
+                timeline._frames.draw()
+                writing.put("this frame")
+
+        screen.page.screen.screen_layout_refresh_signal.subscribe(timeline, draw_before_the_resize, immediate=True)
+        below.styles.height = 1
+        await screen.pilot.pause()
+        assert not writing.empty(), "the order that this is about did not happen"
+        timeline.put(30, UserBlock(id="u", text="A question"))
+        screen.page.screen.refresh(layout=True)
+        await screen.pilot.pause()
+        writing.get()
+        await screen.settle()
+
+        assert timeline.follow
+        assert any("A question" in row for row in screen.rows())
+
+
+@pytest.mark.parametrize("key", ["down", "pagedown", "up", "wheel"])
+async def test_V4_a_key_between_what_came_and_its_frame_does_not_leave_the_end(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(paragraphs(30)) as screen:
+        timeline = screen.timeline
+        writing: Queue[str] = Queue()
+        monkeypatch.setattr(screen.page._driver, "_writer_thread", SimpleNamespace(_queue=writing), raising=False)
+        writing.put("the frame before")
+        timeline.put(30, ProseBlock(id="p", text="line\n\n" * 5, state="complete"))
+        if key == "wheel":
+            timeline.post_message(MouseScrollDown(timeline, 5, 5, 0, 1, 0, False, False, False))
+            await screen.pilot.pause()
+        else:
+            await screen.pilot.press(key)
+        writing.get()
+        await screen.settle()
+
+        assert timeline.follow is (key != "up"), key
+
+
 async def test_the_pill_leads_to_the_end() -> None:
     async with shown(paragraphs(30)) as screen:
         await screen.press("home")
@@ -266,6 +319,14 @@ async def test_a_block_higher_than_the_screen_is_read_to_its_end_before_the_next
 
         assert screen.timeline.cursor == 1
         assert all(any(f"row {number}" in row for row in seen) for number in range(20))
+
+
+async def test_down_at_the_end_of_a_last_block_that_is_higher_than_the_screen_stays_there() -> None:
+    async with shown([*paragraphs(2), ProseBlock(id="long", text="line\n\n" * 30, state="complete")]) as screen:
+        end = screen.rows()
+        await screen.press("down")
+        assert screen.rows() == end
+        assert screen.timeline.follow
 
 
 async def test_enter_shows_what_is_hidden_and_space_folds() -> None:
