@@ -36,14 +36,14 @@ cap, budget, repetition or time limit; 9 the answer does not fit the schema; 130
 TRUE = ("1", "true", "yes", "on")
 
 TAKE_A_PATH = ("replay", "trust")
-"""Commands behind which one path may stand, and nothing else."""
+"""Commands that take at most one path as their argument."""
 
 SLIPS_OF_RUN = ("rnu", "nru", "rrun", "ruun", "runn")
 """No words with which a prompt could begin, unlike "runs", "ruin" or "urn"."""
 
 
 class Program(click.Group):
-    """A group whose default command is the app, and whose common options may stand before the command too."""
+    """A group whose default command is the app, and whose common options may also come before the command."""
 
     default = "app"
 
@@ -65,7 +65,7 @@ class Program(click.Group):
         return super().parse_args(ctx, args)
 
     def _command_position(self, ctx: click.Context, args: list[str]) -> int | None:
-        """Where the first word stands that is no option and no value of one, if it is a command."""
+        """The index of the first word that is neither an option nor its value, if that word is a command."""
         app = self.commands[self.default]
         valued = {name for p in app.params if isinstance(p, click.Option) and not p.is_flag for name in p.opts}
         skip = False

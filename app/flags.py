@@ -1,5 +1,5 @@
-"""What the options come to that stand everywhere on the command line. `options.py` reads them; the plainest are read
-here, because to import what reads the others takes its time."""
+"""The options that every command takes, and their effect on the settings. `options.py` reads them; the plainest are
+read here, because to import what reads the others takes its time."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ SETTING_OF_FLAG: Mapping[str, tuple[str, str]] = {
 
 
 class Flags(NamedTuple):
-    """The options that stand everywhere, as given."""
+    """The options that every command takes, as given."""
 
     model: str | None = None
     api_base: str | None = None
@@ -111,7 +111,7 @@ class Flags(NamedTuple):
 
 
 def with_time_limit(setup: Configure) -> Configure:
-    """The same; where nothing was said of it, a cell has a time limit."""
+    """The same settings; if no limit was set, a cell gets one."""
     replace, kernel = msgspec.structs.replace, setup.settings.kernel
     limit = HEADLESS_LIMIT if kernel.time_limit is None else kernel.time_limit
     return replace(setup, settings=replace(setup.settings, kernel=replace(kernel, time_limit=limit)))

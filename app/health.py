@@ -1,4 +1,4 @@
-"""Whether what a session needs works on this machine: each check says what it found, and what mends it."""
+"""Whether what a session needs works on this machine: each check says what it found, and how to fix it."""
 
 import asyncio
 import os

@@ -31,8 +31,8 @@ class WirePair(NamedTuple):
 
 
 def take_wire() -> WirePair:
-    """Standard input and output, for the protocol alone: from now on whatever is printed goes to standard error, and
-    whoever reads gets nothing."""
+    """Standard input and output, for the protocol alone: from now on prints go to standard error, and reads get
+    nothing."""
     sys.stdout.flush()
     pair = WirePair(*(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3) for descriptor in (0, 1)))
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -43,8 +43,8 @@ def take_wire() -> WirePair:
 
 
 def serve_assistant(wire: WirePair, setup: Configure, patience: float | None) -> NoReturn:
-    """Serve whoever is at the other end until it hangs up, then end the process. OiTuiError if there can be no session.
-    Where approval is needed, a call waits `patience` seconds for somebody to attach; None is the usual time."""
+    """Serve the other assistant until it hangs up, then end the process. OiTuiError if no session can be opened. A call
+    that needs approval waits `patience` seconds for somebody to attach; None is the default."""
     close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
     code = asyncio.run(_serve(wire, setup, redactor_of(setup, os.environ), patience or PATIENCE))
     logging.shutdown()

@@ -1,4 +1,4 @@
-"""The options that stand everywhere on the command line."""
+"""The options that every command takes."""
 
 import functools
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from oi_tui.app.flags import Flags, words
 
 
 def common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that stand everywhere; the command gets them as `flags`."""
+    """Add the options that every command takes; the command gets them as `flags`."""
 
     @functools.wraps(command)
     def with_flags(**given: Any) -> Any:

@@ -32,7 +32,7 @@ def main() -> "NoReturn":
 
         serve_front_end(int(words[2]))
     begin(words)
-    # A fifth of a second and more, now that there is something to see.
+    # It takes a fifth of a second and more, and now there is something to see.
     import signal
 
     from oi_tui.app.flags import plain_flags

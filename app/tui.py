@@ -183,7 +183,7 @@ class OiTui(TypingOrder):
     @on(TerminalKnown)
     @on(Resize)
     def _use_graphics(self, event: TerminalKnown | Resize) -> None:
-        """The terminal told what it can show, or another font may have come with another size."""
+        """Use what the terminal reports that it can show; another font may have another size."""
         if isinstance(event, TerminalKnown):
             self.known = event.known
             self.themes.note_terminal(event.known.light)
@@ -199,7 +199,8 @@ class OiTui(TypingOrder):
         self.refresh(layout=True)
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        """As ever, but only what differs from what the terminal shows. Sixels lie over cells that are not written."""
+        """As in the base, but only the difference to what the terminal shows. Sixels cover cells that are not
+        written."""
         if isinstance(renderable, CompositorUpdate) and not self.is_headless:
             if self.chat.graphics.protocol == "sixel":
                 self._copy.forget()
@@ -217,11 +218,9 @@ class OiTui(TypingOrder):
 
     @property
     def cursor_position(self) -> Offset:
-        """Where the terminal's own cursor stands: at the caret, or at the line that the keys act on, for input methods,
-        magnifiers and screen readers.
-
-        Textual's text areas set it when their text changes, also those that nobody types into, and not when a
-        layout moves them. So it is asked for instead, with every frame.
+        """The place of the terminal's own cursor: at the caret, or at the line that the keys act on, for input methods,
+        magnifiers and screen readers. Textual's text areas set it when their text changes, even without the focus, and
+        not when a layout moves them. So it is computed with every frame.
         """
         focused = self.screen.focused if self._screen_stack else None
         if focused is None:

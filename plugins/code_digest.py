@@ -14,8 +14,8 @@ class UnknownCode(Exception):
 
 
 def digest_of_code(place: Path, references: Iterable[str]) -> str:
-    """One digest of the files of all packages and modules that these entry points (`module:object`) are in, as they lie
-    at the place; UnknownCode if they are not there, cannot be read, or are too many."""
+    """One digest of the files of all packages and modules that these entry points (`module:object`) are in, at this
+    place; UnknownCode if they are missing, cannot be read, or are too many."""
     digest = hashlib.sha256()
     room = MOST_BYTES
     for name in sorted({reference.partition(":")[0].split(".")[0].strip() for reference in references}):

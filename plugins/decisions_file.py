@@ -30,7 +30,7 @@ _HINT = "No plugin is loaded until it can be relied on: fix it, or delete it and
 
 
 DecidedState = Literal["enabled", "disabled", "told"]
-"""`told`: the person knows that it is there, and has decided nothing."""
+"""`told`: the person knows that it exists, and has not decided."""
 
 
 class PluginDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -14,7 +14,7 @@ IN_THE_SANDBOX = (
 """Said before a file of tools is enabled."""
 
 MOST_OF_AUTHOR = 80
-"""Characters: a long name must not push out of sight where it lies."""
+"""Characters: a long name must not push its place out of sight."""
 
 _KINDS = {
     "built-in": "built-in: part of oi-tui",
@@ -38,7 +38,7 @@ def when_it_counts(found: FoundPlugin) -> str:
 
 
 def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list[str]:
-    """What is known of it, a line each; all of it is told by its author, but for its place and its digest."""
+    """What is known of it, a line each; all of it comes from its author, except its place and its digest."""
     state = found.state(decision)
     told = {
         "name": " ".join(filter(None, (found.name, found.version))),
@@ -61,7 +61,7 @@ def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list
 
 
 def consent_lines(found: FoundPlugin) -> list[str]:
-    """What must be seen of it before it is enabled: whose it is, where it lies, what loads it."""
+    """What the person must see before enabling it: its author, its place, its entry points."""
     lines = [
         f"Made by: {one_line(found.author)[:MOST_OF_AUTHOR] or 'it does not say'}",
         f"Lies in: {found.place}",

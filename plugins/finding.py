@@ -1,4 +1,4 @@
-"""Which plugins there are, found without importing any of them.
+"""Finds the installed plugins, without importing any of them.
 
 A package has entry points in the group `oi_tui.plugins`; the name of each says which process imports it:
 
@@ -42,13 +42,13 @@ Process = Literal["engine", "screen"]
 PROCESSES: tuple[Process, ...] = ("engine", "screen")
 
 PluginState = Literal["enabled", "disabled", "not enabled", "changed"]
-"""`changed`: it was enabled, and is another one by now, which is not loaded."""
+"""`changed`: it has changed since it was enabled, and is not loaded."""
 
 SPECS: dict[Process, type] = {"engine": EngineHooks, "screen": ScreenHooks}
 
 
 class FoundPlugin(Value, frozen=True, kw_only=True):
-    """A plugin as it lies there. All texts are a stranger's."""
+    """A plugin as found on the disk. All texts are a stranger's."""
 
     name: str
     """Of the package, or of the file with its ending; a built-in one has a name of its own, and a file of tools of a
@@ -69,7 +69,7 @@ class FoundPlugin(Value, frozen=True, kw_only=True):
     declares: tuple[str, ...] = ()
     """What a file of tools says that its functions may do, in words."""
     editable: bool = False
-    """Its code lies in a folder that may change without being noticed."""
+    """Its code is in a folder that may change without being noticed."""
     fault: str = ""
     """Why it cannot be enabled."""
 

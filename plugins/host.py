@@ -160,7 +160,7 @@ def load_screen_hooks() -> Hooks:
 
 
 def new_plugins() -> Iterator[Trouble]:
-    """The plugins that the person has not been told of; from now on they have."""
+    """Plugins that the person has not been shown yet; marks them as shown."""
     try:
         decisions = plugin_decisions()
         known = decisions.all()

@@ -95,7 +95,7 @@ def enabled_tool_files(folder: Path | None) -> Iterator[ToolFile]:
 
 
 def tool_file_troubles(folder: Path | None) -> Iterator[Trouble]:
-    """What the person should know of them: what is new, which is told once, has changed, or has a fault."""
+    """Messages about tool files: those that are new (once), have changed, or have a fault."""
     try:
         decisions = tool_file_decisions()
         known = decisions.all()

@@ -16,7 +16,7 @@ LONGEST = 300.0
 
 
 def try_target(target: str) -> tuple[list[str], bool]:
-    """What there is to say of an enabled plugin, a file or the folder of a package, and whether all is well."""
+    """The report about an enabled plugin, a file or a package's folder, and whether it has no fault."""
     path = Path(target)
     known = find_plugin(target) if path.name == target else None  # no folder that we are in has a plugin's name
     if known is None and path.is_dir():

@@ -27,12 +27,12 @@ _TableType = TypeVar("_TableType", bound=_Table)
 
 
 class Surfaces(_Table, frozen=True, kw_only=True):
-    """Backgrounds, from the page to what lies on it."""
+    """Backgrounds, from the page to the surfaces above it."""
 
     background: Colour
     """The page."""
     surface: Colour
-    """What stands out from the page: the person's words, panels, bars."""
+    """Surfaces above the page: the person's words, panels, bars."""
     surface_code: Colour
     surface_console: Colour
     surface_error: Colour

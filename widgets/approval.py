@@ -36,7 +36,7 @@ _SCROLL_KEYS = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "ta
 
 BY_NUMBER = "Press a number to approve. Enter never approves."
 _UNSEEN = "Look at the end first"
-_OF_ARMING = (BY_NUMBER, TOO_EARLY, WRITTEN_ON)  # said no longer when the keys count again
+_OF_ARMING = (BY_NUMBER, TOO_EARLY, WRITTEN_ON)  # removed when the keys count again
 
 
 class ApprovalPanel(Widget, can_focus=True):
@@ -64,8 +64,7 @@ class ApprovalPanel(Widget, can_focus=True):
     full: reactive[bool] = reactive(False)
 
     class Decided(Message):
-        """The user's answer; its `source` is exactly the source on the screen. An edited call is to be asked about
-        anew."""
+        """The user's answer; its `source` is exactly the source on the screen. An edited call is asked about again."""
 
         def __init__(self, answer: Decide | Revise) -> None:
             super().__init__()
@@ -254,8 +253,8 @@ class ApprovalPanel(Widget, can_focus=True):
             self._looking.pause()
 
     def on_source_editor_finished(self, event: SourceEditor.Finished) -> None:
-        """Back to the question, with the source in its current state; a call that can tell what it does is asked about
-        anew."""
+        """Return to the question, with the source in its current state; an edited call with a preview is asked about
+        again."""
         event.stop()
         request = self.request
         if event.source is not None and request is not None:
@@ -371,7 +370,7 @@ class ApprovalPanel(Widget, can_focus=True):
     @on(SourceView.Viewed)
     @on(SourceEditor.Hesitated)
     def _refresh(self) -> None:
-        """Say everything anew: another width may need more rows, another part of the source is visible."""
+        """Update all texts: another width may need more rows, another part of the source is visible."""
         if self.request is None:
             return
         face = self._face()

@@ -127,7 +127,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         return said
 
     def _labels(self) -> list[Content]:
-        """What the code does, as far as it can be read; after an edit, said to be of the source before."""
+        """What the code does, as far as it can be read; after an edit, marked as that of the source before."""
         if self.source == self.request.source:
             return [lettering((label, "$warning")) for label in self.request.labels]
         said = " · ".join(map(safe_text, self.request.labels))
@@ -141,7 +141,7 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(filter(None, (f"{cause}{labels}".strip(), *answers)))
 
     def more(self) -> Content:
-        """What lies below the edge; nothing where the source has other rows now."""
+        """A note about the rows below the edge; none if the source has other rows now."""
         if self.stage != "question" or self.below <= 0:
             return Content("")
         key = self.keys["approval.end"]
@@ -185,5 +185,5 @@ def changed_lines(old: str, new: str) -> frozenset[int]:
 
 
 def _alike(first: Iterable[str], second: Iterable[str]) -> int:
-    """How many lines both have in common from the beginning on."""
+    """How many lines both have in common at the start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

@@ -54,7 +54,7 @@ class Arming:
     def look(self, *, begun: bool = False) -> None:
         """The question is on the screen; to be called every `LOOK_INTERVAL` seconds, and before a key is obeyed.
 
-        A look that comes late shows it anew, unless the answer was `begun`: then it has been read.
+        After a late call the question counts as just shown, unless the answer was `begun`: then it has been read.
         """
         before, self._looked = self._looked, self._clock()
         allowed = ABSENCE if before >= self._armed_from else TYPING_GAP

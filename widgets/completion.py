@@ -1,6 +1,6 @@
 """What can complete a word that is being typed: a list over the screen, just above the text, and the keys for it.
 
-The list never takes the focus. Its box passes it each key first; what it does not take is typed as ever.
+The list never takes the focus. Its box passes it each key first; other keys are typed as usual.
 """
 
 from typing import ClassVar, NamedTuple, Protocol
@@ -36,7 +36,7 @@ class CompletionChoice(NamedTuple):
 
 
 class CompletionOffer(NamedTuple):
-    """What there is for the word that ends at the cursor."""
+    """The completions for the word that ends at the cursor."""
 
     start: tuple[int, int]
     """Line and column where the word begins."""
@@ -56,7 +56,7 @@ class CompletedWord(Protocol):
         ...
 
     def insert(self, text: str, start: tuple[int, int]) -> None:
-        """Put this in the place of the word that begins there and ends at the cursor."""
+        """Replace the word that begins there and ends at the cursor."""
         ...
 
     def dismiss(self) -> None:
@@ -109,7 +109,7 @@ class CompletionList(Widget, can_focus=False):
         return self._word is word
 
     def open(self, word: CompletedWord, offer: CompletionOffer, above: Widget) -> None:
-        """Offer this for the word in the word; the list stands above (or, without room, below) another widget."""
+        """Offer this for the word at the cursor; the list is above another widget, or below if there is no room."""
         chosen = self._chosen_label if self._word is word and offer.start == self._offer.start else ""
         self._word, self._offer = word, offer._replace(choices=offer.choices[:MOST])
         labels = [choice.label for choice in self._offer.choices]

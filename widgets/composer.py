@@ -125,7 +125,7 @@ class PromptArea(TextBox):
 
     @property
     def full_text(self) -> str:
-        """The text with its pastes in place of their tokens."""
+        """The text with its pastes instead of their tokens."""
         full = self.tokens.expand(self.text)
         return full if self.text.startswith(SIGNS) else as_prompt(full)
 
@@ -139,7 +139,7 @@ class PromptArea(TextBox):
         super().load_text(safe_text(text))
 
     def add(self, text: str) -> None:
-        """Text that was not typed, below what is there."""
+        """Append a text that was not typed."""
         self.move_cursor(self.document.end)
         self.insert_foreign(safe_text(f"\n{text}" if self.text else text), *self.selection)
 
@@ -308,11 +308,11 @@ class Composer(Widget):
         """Mounted when the first of them is needed; nobody sees them before."""
         self._hushing: Timer | None = None
         self._said_of = ""
-        """The text when something was said last."""
+        """The text at the time of the last message."""
 
     @property
     def note(self) -> str:
-        """What stands above the prompt now."""
+        """The message above the prompt."""
         return str(self._note_row.content) if self._note_row.display else ""
 
     def say(self, text: str, *, failed: bool = False, seconds: float = 0.0) -> None:
@@ -393,7 +393,7 @@ class Composer(Widget):
 
     def _show_hint(self) -> None:
         label = self.query_one("#composer-hint", Words)
-        # Short ones have one width: a layout for each would keep a quick answer waiting, and break the prompt anew.
+        # Short ones have one width: a layout for each would delay a quick answer, and wrap the prompt again.
         label.update(self.hint, layout=max(len(self.hint), label.content_size.width) > SHORT_HINT)
         label.display = bool(self.hint) and self.size.width >= len(self.hint) + 24
         room = self.size.width - (len(self.hint) + 6 if label.display else 4)

@@ -186,7 +186,7 @@ class SourceEditor(TextBox):
         event.prevent_default()
 
     def action_delete_left(self) -> None:
-        """A character, or where only blanks stand before the cursor, a level of indentation."""
+        """Delete a character, or a level of indentation if only spaces precede the cursor."""
         row, column = self.selection.end
         before = self.document.get_line(row)[:column]
         if self.selection.is_empty and before and not before.strip(" "):

@@ -1,7 +1,7 @@
 """The panel of variables: what the last run did to them, what they are, and a longer look at one of them.
 
 It shows what it is given and asks for the rest: by `PeekRequested` for a longer look, by `CloseRequested` to go away.
-The filter has the focus and arrows go through the rows all the same; Tab goes into the longer look, to scroll it.
+The filter has the focus, and arrows still move through the rows; Tab goes into the longer look, to scroll it.
 """
 
 from typing import ClassVar
@@ -86,7 +86,7 @@ class Inspector(Vertical):
             super().__init__()
             self.name = name
             self.anew = anew
-            """The person asked now, and did not before."""
+            """Asked for by the person, and not an update of what is shown."""
 
     class CloseRequested(Message):
         """The panel is not wanted any more."""
@@ -94,7 +94,7 @@ class Inspector(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._found: VariablesFound | None = None
-        """The last listing that told something."""
+        """The last listing that succeeded."""
         self._last: VariablesFound | None = None
         """The last one at all."""
         self._rows: list[VariableEntry] = []
@@ -221,7 +221,7 @@ class Inspector(Vertical):
         return next((row for row in self._rows if row.variable.name == self._highlighted), None)
 
     def _highlight(self, index: int) -> None:
-        """Draw the cursor at this row and not where it was; what is known of it stands below."""
+        """Draw the cursor at this row and no longer at the last one; the facts about its variable are below."""
         before, entry = self._entry(), self._rows[index]
         self._highlighted = entry.variable.name
         for changed in (before, entry):
@@ -266,7 +266,7 @@ class Inspector(Vertical):
         self._show_peek()
 
     def _show_words(self, wanted: str, any_rows: bool) -> None:
-        """The title, the notes about the listing, and in place of rows why there are none."""
+        """Show the title, the notes about the listing, and if there are no rows, the reason."""
         last, found = self._last, self._found
         current = last is None or last.telling == "told"
         self.query_one("#inspector-title", Words).update(inspector_title(found, current=current))

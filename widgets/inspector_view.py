@@ -54,7 +54,7 @@ def entry_matches(entry: VariableEntry, wanted: str) -> bool:
 
 
 def name_width(rows: list[VariableEntry], width: int) -> int:
-    """Cells of the column of names: what the longest one takes, but no more than a third of the row."""
+    """Cells of the column of names: those of the longest name, at most a third of the row."""
     longest = max((cell_len(safe_text(row.variable.name)) for row in rows), default=0)
     return max(4, min(longest, width // 3))
 

@@ -36,7 +36,7 @@ class KeyLabel(NamedTuple):
 
 @dataclass(frozen=True)
 class Hint(Binding):
-    """A binding that a row of keys tells of, by its description where the help needs no more words than the row."""
+    """A binding in a row of keys, with its description unless the help needs more words."""
 
     label: str = ""
     """What the row says instead."""
@@ -162,7 +162,7 @@ class KeyRow(Widget, can_focus=False):
     """The beginning of a sequence of keys."""
 
     def renew(self) -> None:
-        """The person's keys are others now."""
+        """Show the keys that are bound now."""
         keymap = keymap_of(self)
         self.labels = tuple(
             label._replace(key=shown_key(label.hint, keymap)) if label.hint is not None else label

@@ -19,7 +19,7 @@ class Paster(Protocol):
     """Knows the desktop's clipboard, and what is a file."""
 
     def mention(self, text: str) -> str | None:
-        """What stands for the files whose paths this is, None for any other text."""
+        """The mention of the files whose paths the text is, None for any other text."""
         ...
 
     def tell_mention(self) -> None:
@@ -32,7 +32,7 @@ class Paster(Protocol):
 
 
 class PasteTokens:
-    """The tokens of one prompt, and what they stand for."""
+    """The tokens of one prompt, and the pastes that they replace."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -49,7 +49,7 @@ class PasteTokens:
         return token
 
     def expand(self, text: str) -> str:
-        """The text with its pastes in place of their tokens."""
+        """The text with its pastes instead of their tokens."""
         return re.sub(_TOKEN, lambda match: self._texts.get(match.group(), match.group()), text)
 
     def find(self, line: str) -> Iterator[tuple[int, int, str]]:

@@ -79,7 +79,7 @@ class PlanSteps(Vertical):
     """
 
     class Changed(Message):
-        """The person wants these steps in the place of those of that version, or accepts those."""
+        """The person replaced the steps of that version by these, or accepted them."""
 
         def __init__(self, steps: tuple[PlanStep, ...], version: int, *, accepts: bool = False) -> None:
             super().__init__()
@@ -121,8 +121,8 @@ class PlanSteps(Vertical):
         self._refresh()
 
     def show(self, plan: SessionPlan, number_of: Callable[[str], int], *, is_asked: bool = False) -> None:
-        """The plan as it is now; `number_of` gives the number of a block, 0 for one that is not there. With `is_asked`
-        it can be accepted here."""
+        """Show the present plan; `number_of` returns the number of a block, 0 for an unknown one. With `is_asked` it
+        can be accepted here."""
         changed = plan != self._plan or is_asked != self._is_asked
         self._plan, self._number_of, self._is_asked = plan, number_of, is_asked
         if changed and self.is_mounted:

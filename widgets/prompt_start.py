@@ -14,7 +14,7 @@ class PromptStarted(Message):
 
 
 def start_prompt(widget: Widget, event: Key | Paste) -> None:
-    """Send what would be text to the prompt, in the place of this widget; other keys are for the widget."""
+    """Send keys that would be text to the prompt instead of this widget; other keys are for the widget."""
     text = event.text if isinstance(event, Paste) else event.character if event.is_printable else None
     if text is not None:
         event.stop()

@@ -291,7 +291,7 @@ class QuestionPanel(Widget):
         return self.request is not None and bool(self.request.asked_by)
 
     def decline(self) -> None:
-        """Give no answer to the tool, which is told."""
+        """Refuse to answer; the tool gets None."""
         if self.request is not None and self._arming.is_armed:
             self._send(Answer(request_id=self.request.request_id, text="", declined=True))
         else:

@@ -100,7 +100,7 @@ class WordCompletion:
     def __init__(self, box: "TextBox") -> None:
         self._box = box
         self.above: Widget = box
-        """What the list stands above."""
+        """The widget that the list is above."""
         self.completer: Completer | None = None
         """Who knows what can complete a word here, if it is not whom the app names."""
         self._list: CompletionList | None = None
@@ -140,7 +140,7 @@ class WordCompletion:
         self.close()
 
     def insert(self, text: str, start: Location) -> None:
-        """Put this in the place of the word that begins there and ends at the cursor."""
+        """Replace the word that begins there and ends at the cursor."""
         self._box.replace(text, start, self._box.cursor_location, maintain_selection_offset=False)
         self._box.focus()
 
@@ -238,8 +238,8 @@ class TextBox(TextArea, inherit_bindings=False):
         super().move_cursor(location, select or self.marked, center, record_width)
 
     def action_edit_text(self, what: "TextEdit | Literal['mark', 'insert_copied']") -> None:
-        """What keys do that Textual's texts do not know. A mark is set, or is no more; what was copied in the program
-        is inserted, whatever the desktop's clipboard holds."""
+        """Edits that Textual's text areas do not have. A mark is set or removed; text copied in the program is
+        inserted, whatever the desktop's clipboard holds."""
         if what == "mark":
             self.marked = not self.marked
             self.selection = Selection.cursor(self.selection.end)

@@ -111,7 +111,7 @@ class TroubleRow(Widget, can_focus=True):
         self.post_message(self.CommandChosen(what))
 
     def action_show_details(self) -> None:
-        """What the server said, or no more of it."""
+        """Show or hide the server's message."""
         if self._error is not None and self._error.details and self._clock() - self._appeared >= SETTLING:
             details = self.query_one("#trouble-details", Words)
             details.update("\n".join(safe_text(self._error.details).splitlines()[:_LINES]))

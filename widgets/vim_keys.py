@@ -33,7 +33,7 @@ _INDENT = "    "
 
 
 class Change(NamedTuple):
-    """`text` in the place of what is between two offsets."""
+    """Replace the text between two offsets by `text`."""
 
     start: int
     end: int
@@ -119,7 +119,7 @@ class Vim:
         """While typing after a command: the text, the cursor, and its keys."""
 
     def press(self, key: str, text: str, cursor: int) -> VimStep | None:
-        """What this key does, a character or Textual's name of one; None if it does what it does without Vim."""
+        """The effect of this key, a character or Textual's name of one; None if Vim's keys do not use it."""
         if self.mode == "insert":
             return self._leave_insert(text, cursor) if key == "escape" else None
         key = {"backspace": "h", "space": "l", " ": "l", "delete": "x"}.get(key, key) if not self.pending else key

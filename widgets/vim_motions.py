@@ -139,8 +139,8 @@ _WORDS: dict[str, tuple[Callable[[str, int, bool], int], Reach]] = {
 
 
 def aim(text: str, at: int, motion: str, count: int | None, *, again: bool = False) -> Aim | None:
-    """Where this motion leads; None if nowhere. It is the keys of the motion, with the character of `f` and `t`;
-    `again` goes on behind the character before which `t` stands."""
+    """The target of a motion; None if there is none. `motion` is its keys, with the character of `f` and `t`;
+    `again` continues after the character found by `t`."""
     times = count or 1
     small = motion.lower() if motion not in ("G",) else motion
     if small in _WORDS and motion in (small, small.upper(), "gE"):

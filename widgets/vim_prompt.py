@@ -15,14 +15,14 @@ _ARROWS = {"left": "h", "right": "l", "up": "k", "down": "j", "home": "0", "end"
 
 
 class VimPrompt:
-    """`show` is told the mode, and the keys that wait for others."""
+    """Vim's modes in the prompt: `show` is called with the mode and the keys that wait for others."""
 
     def __init__(self, area: PromptArea, show: Callable[[str, str], object]) -> None:
         self._area = area
         self._show = show
         self._vim = Vim()
         self._cursor = 0
-        """In visual mode; the text area's own stands behind what is selected."""
+        """The cursor in visual mode; that of the text area is after the selection."""
         self.tell()
 
     def tell(self) -> None:

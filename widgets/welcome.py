@@ -62,7 +62,7 @@ class Welcome(Vertical):
         yield Words(self._words, id="welcome-words")
 
     def look_at(self, folder: Path) -> None:
-        """Fit the prompts to what is in this folder; looks again only when it is another one."""
+        """Fit the prompts to the folder; looks again only if it is another one."""
         if folder == self._folder:
             return
         self._folder = folder
@@ -75,7 +75,7 @@ class Welcome(Vertical):
             self.mount(Options(*lines))
 
     def on_resize(self) -> None:
-        """A prompt that is longer than a line goes on below its first word."""
+        """A prompt longer than a line continues below its first word."""
         for shown in self.query(Options):
             chosen = shown.highlighted if shown.has_focus else None
             for number, prompt in enumerate(self._prompts):

@@ -90,7 +90,7 @@ class Callbacks:
                 return
         if line is None and not event.asked_by:
             session.interrupt()
-        else:  # a tool can go on without
+        else:  # a tool can continue without
             await session.answer(event.request_id, line)
 
 

@@ -30,7 +30,7 @@ class OpenParts:
         return told.messages(self.session.transcript.blocks, system="")[1:]
 
     async def close(self) -> None:
-        """End kernels and connections, and write down what there is. The first error is raised at the end."""
+        """End kernels and connections, and save everything. The first error is raised at the end."""
         results = [*await asyncio.gather(*(close() for close in self.closers), return_exceptions=True)]
         if self.keeping is not None:
             self.keeping.cancel()

@@ -126,7 +126,7 @@ class RunStopped(OiTuiError):
         self.usage = usage if usage is not None else Usage()
         self.steps = steps
         self.last_answer = last_answer
-        """What the model said last."""
+        """The model's last message."""
 
 
 @dataclass(slots=True)
@@ -135,13 +135,13 @@ class RunRecord:
 
     before: Usage
     tell: Callable[["StepMoment | str"], None]
-    """Told of each step, and of pieces of prose."""
+    """Called with each step, and with pieces of prose."""
     steps: list[StepMoment] = field(default_factory=list)
     reason: EarlyEnd = "engine_lost"
     detail: str = ""
 
     def add(self, moment: StepMoment) -> None:
-        """One more step, which is told at once."""
+        """Add a step and pass it on at once."""
         self.steps.append(moment)
         self.tell(moment)
 

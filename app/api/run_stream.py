@@ -13,7 +13,7 @@ StreamedT = TypeVar("StreamedT")
 
 
 class MomentQueue(Generic[StreamItem]):
-    """From the run to whoever follows it, within the session's loop."""
+    """From the run to its consumer, within the session's loop."""
 
     def __init__(self, *, gated: bool) -> None:
         """`gated`: the run waits before each request to the model until the next moment is asked for."""
@@ -107,4 +107,4 @@ class RunStream(Generic[StreamedT, StreamItem]):
             self._queue.open_gate()
         await asyncio.wait([self._task])
         if not self._task.cancelled():
-            self._task.exception()  # whoever wanted it has asked for the result
+            self._task.exception()  # the consumer has asked for the result

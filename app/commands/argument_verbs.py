@@ -1,4 +1,4 @@
-"""What stands after a slash command, as the verb that it means."""
+"""The argument of a slash command, as a verb of the engine."""
 
 import re
 from typing import get_args
@@ -32,7 +32,7 @@ _TOKENS = r"(\d{1,12}) ?(k)? ?tokens?"
 
 
 class WrongArgument(Exception):
-    """What stands after a slash command makes no sense there; the text says what would."""
+    """The argument of a slash command is not valid; the message says which ones are."""
 
 
 _SCOPE_OF: dict[str, UndoScope] = {"": "turn", "turn": "turn", "block": "block", "session": "session"}

@@ -112,7 +112,7 @@ class CommandSet:
         return is_there(first) if not inner and line.argument else bool(inner) and not self.similar(first)
 
     def similar(self, name: str) -> tuple[str, ...]:
-        """What may have been meant by the name of a slash command that there is not, best first, at most three."""
+        """Known slash commands with names close to an unknown one, best first, at most three."""
         from difflib import get_close_matches  # only after a slip
 
         name = re.split(r"[^a-z0-9-]", name.lower(), maxsplit=1)[0]

@@ -49,7 +49,7 @@ class FileTable(NamedTuple):
     lower: str = ""
     """All paths in small letters, each behind a line feed."""
     starts: tuple[int, ...] = ()
-    """Where in `lower` the line feed before each path stands."""
+    """The offset in `lower` of the line feed before each path."""
     masks: tuple[int, ...] = ()
     """Of each path, one bit for each letter that is in it."""
     cut: bool = False
@@ -101,7 +101,7 @@ def _by_part(table: FileTable, query: str) -> Iterator[int]:
 
 
 def _places(table: FileTable, text: str) -> Iterator[int]:
-    """Paths in which this stands; a line feed is what stands before each of them."""
+    """Paths that contain this text; each path is preceded by a line feed."""
     place = table.lower.find(text)
     while place >= 0:
         number = bisect_right(table.starts, place) - 1
@@ -113,7 +113,7 @@ def _places(table: FileTable, text: str) -> Iterator[int]:
 
 def _by_letters(table: FileTable, query: str) -> Iterator[int]:
     wanted = _mask(query)
-    # Each letter where it stands first, which is never tried again: the names are a stranger's.
+    # Each letter at its first place only, without backtracking: the names come from strangers.
     order = re.compile("".join(f"(?>[^\n]*?{re.escape(letter)})" for letter in query))
     lower, starts, last = table.lower, table.starts, len(table.starts) - 1
     for number in compress(range(len(starts)), (mask & wanted == wanted for mask in table.masks)):

@@ -55,7 +55,7 @@ def steps_in_words(steps: object) -> str:
 
 
 def save_macro(name: str, steps: Iterable[str]) -> None:
-    """Write it into the file, in the place of one of this name; OiTuiError if that cannot be."""
+    """Write it into the file, replacing one of the same name; OiTuiError if that fails."""
     from oi_tui.app.engine.files.settings_edit import with_setting  # tomlkit, only to write
 
     private_dir(config_dir())

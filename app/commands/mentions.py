@@ -75,7 +75,7 @@ def mention_paths(pasted: str, folder: Path) -> str | None:
 def _paths_of(line: str) -> list[str]:
     """Absolute paths, or names that are no file."""
     if line.startswith("/") and _is_file(Path(line)):
-        return [line]  # with blanks, as it stands
+        return [line]  # with spaces, only if it was pasted
     import shlex  # only for what is pasted
 
     try:

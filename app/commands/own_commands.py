@@ -85,7 +85,7 @@ class OwnCommands:
         self._found: tuple[FoundCommand, ...] = ()
 
     def entries(self) -> tuple[FoundCommand, ...]:
-        """All of both folders, the person's first; read again when a file is another than it was."""
+        """All commands of both folders, the person's first; a file is read again once it changed."""
         stamp = (self._trusted(), *map(_stamp, (config_dir() / COMMANDS_FOLDER, self._of_folder())))
         if stamp != self._stamp:
             self._stamp, self._found = stamp, tuple(self._read())
@@ -102,7 +102,8 @@ class OwnCommands:
         return [f"{_place(one)}: {one.wrong}" for one in self.entries() if one.wrong]
 
     def prompt(self, name: str, typed: str) -> Submit:
-        """What `/name typed` sends; WrongArgument where there is no such command, or nothing comes of it."""
+        """The prompt that `/name typed` sends; WrongArgument if there is no such command or its template gives no
+        prompt."""
         for one in self.entries():
             if one.source.name == name and _has_good_name(one.source):
                 return self._make(one, typed)

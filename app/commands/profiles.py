@@ -17,7 +17,7 @@ from oi_tui.app.engine.files.settings_file import load_layers, read_profile
 
 
 class SettingDifference(NamedTuple):
-    """A setting that is another with a profile."""
+    """A setting whose value a profile changes."""
 
     key: str
     """`loop.approve`."""
@@ -166,7 +166,7 @@ _LONGEST = 40
 
 
 def _live_verbs(settings: Settings, said: Set[str]) -> Iterator[tuple[str, AnyVerb]]:
-    """What is asked of the session, by what the person reads of it. `said` are the keys of profiles."""
+    """Verbs for the session, by the words that the person reads. `said` are the keys that profiles set."""
     model, loop = settings.model, settings.loop
     if "model.name" in said and model.name:
         yield f"model {model.name}", UseModel(name=model.name, api_base=model.api_base or None)

@@ -61,7 +61,7 @@ _APPLIES: dict[When, tuple[Callable[[Situation], bool], str]] = {
     "begun": (lambda now: not now.empty, "nothing has happened in this session yet"),
     "stopped": (lambda now: now.stopped, "the engine is running"),
 }
-"""When a command applies, and what is said where it does not."""
+"""When a command applies, and the message where it does not."""
 
 
 class Command(NamedTuple):

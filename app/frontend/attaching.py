@@ -135,7 +135,7 @@ class AttachedClient(StreamClient):
             self._process = -1
 
     async def _end(self) -> None:
-        """An engine that hung up on us ends by itself, or is another front end's: it is not ours to kill."""
+        """An engine that hung up ends by itself or belongs to another front end: do not kill it."""
         line = self._writer.get_extra_info("socket").fileno()
         if not await asyncio.to_thread(_hangs_up_or_ends, line, self._process, CLOSE_TIMEOUT):
             _kill_process(self._process)

@@ -1,8 +1,8 @@
 """The one road between the engine and the screen: replies in, values for the view; verbs out, in order.
 
-The bridge folds events into the transcript and tells the view which blocks changed, once for each batch however
-many events it holds. It knows no widgets. When the engine is lost it says so, keeps what is there, and waits
-until the person wants a new one.
+The bridge folds events into the transcript and tells the view which blocks changed, once for each batch however many
+events it holds. It knows no widgets. When the engine is lost it says so, keeps the transcript, and waits until the
+person asks for a new one.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ class Bridge:
         self._session_id = session_id
         """The one to open, also in the next engine."""
         self._shown = ""
-        """The one that is shown, "" before this engine has told of one: then all is about the one it opens."""
+        """The session that is shown; "" before the engine has named one: then every event is about it."""
         self._recorded = recorded
         self.settings = settings
         self._client: EngineClient | None = None
@@ -173,7 +173,7 @@ class Bridge:
             self._again.set()
 
     async def renew(self) -> None:
-        """Another engine on the same session, in the place of the one there is."""
+        """Connect another engine to the same session, replacing the present one."""
         self._renewing = self._client is not None
         if self._client is not None:
             await self._client.close()
@@ -304,7 +304,7 @@ class Bridge:
                 self._view.show(reply)
 
     def _replay(self, batch: Batch) -> None:
-        """What was: shown when all of it is there. What follows it says how things stand now."""
+        """Fold stored events, and show them when all have arrived. The events after them are the present state."""
         if not batch.further:
             self._past = Transcript(BlockList())
         extend(self._past, batch.events)

@@ -36,7 +36,7 @@ class FolderLine(NamedTuple):
 
 
 def look_into(place: Workplace) -> FolderCheck:
-    """What there is to know of the folder before a decision; blocks, like `check_folder`."""
+    """Facts about the folder for the question about trust; blocks, like `check_folder`."""
     return check_folder(place.folder, place.requested_settings.sandbox)
 
 

@@ -1,4 +1,4 @@
-"""How things stand, for the line at the bottom: of the session, the settings and what the engine told."""
+"""The state that the status line shows: of the session, the settings and the engine."""
 
 import re
 import time
@@ -91,7 +91,7 @@ class ActivityWatch:
         """Blocks that run: one may have called another."""
 
     def say(self, word: str) -> None:
-        """No event told of this; no time is shown."""
+        """Show words for which there is no event; without a clock."""
         self.now, self._sent = Activity(word=word), None
 
     def rest(self) -> None:
@@ -131,7 +131,7 @@ class ActivityWatch:
 
 
 class KernelBoard:
-    """What the engine told of its kernels: how they are, where, and whether that is on another machine."""
+    """The state of each kernel: how it is, where it runs, and whether that is another machine."""
 
     def __init__(self) -> None:
         self.states: dict[str, KernelState] = {}
@@ -165,8 +165,9 @@ class KernelBoard:
 
 
 def kernel_label(language: str, place: str, *, told: bool = False) -> str:
-    """A kernel on a narrow line: "python in .venv" for one in "Python 3.12.4 in /home/me/project/.venv", and of one on
-    another machine that the sandbox of this line is not around it, unless the line has `told` that."""
+    """A kernel on a narrow line: "python in .venv" for one in "Python 3.12.4 in /home/me/project/.venv", and for one on
+    another machine a note that the line's sandbox does not apply to it, unless `told` says that the line has it
+    already."""
     if found := re.fullmatch(_ELSEWHERE, place):
         where = f"{language} on {found['host']}" if found["host"] else language
         return where if told else f"{where}, no sandbox"

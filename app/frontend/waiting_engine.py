@@ -1,9 +1,9 @@
 """An engine that is forked from the screen's process before Textual is imported, and waits for its front end.
 
-What is loaded by then is what both need, a third of what an engine needs: neither is the interpreter started again nor
-this imported again. It does nothing until the first frame is there; then it loads the rest, and serves when the front
-end wants an engine. A session that never wants one ends it by going away. Where it cannot be forked, or has gone,
-`ProcessClient` starts one as ever.
+The modules that both processes need are loaded by then, a third of the engine's: no second interpreter starts, and
+nothing is imported twice. It does nothing until the first frame is drawn; then it loads the rest, and serves when the
+front end asks for an engine. It exits with a front end that never asks. If the fork fails or the process has exited,
+`ProcessClient` starts an engine as usual.
 """
 
 import contextlib
@@ -87,7 +87,7 @@ class WaitingEngine:
     def begin_loading(self) -> None:
         """Have it load what serves: it will be taken soon."""
         if self._connection is not None:
-            with contextlib.suppress(OSError):  # it has gone; whoever takes it learns that
+            with contextlib.suppress(OSError):  # it has exited; the next caller learns that
                 self._connection.send(_LOAD)
 
     def take(self, log: int) -> tuple[socket.socket, ForkedProcess] | None:
@@ -129,6 +129,6 @@ def _wait_and_serve(connection: socket.socket, load: Callable[[], Serve]) -> NoR
             os.dup2(logs[0], descriptor)
         os.close(logs[0])
         load()(connection.detach())
-    except BaseException:  # whatever it is, the screen's code must not go on in here
+    except BaseException:  # whatever it is, the screen's code must not continue in this process
         traceback.print_exc()
     os._exit(1)

@@ -40,13 +40,13 @@ class Workplace:
     def __init__(
         self, setup: Configure, *, said: Set[str], folders: FolderDecisions, remarks: Sequence[str] = ()
     ) -> None:
-        """`said` are the settings that are no defaults, `remarks` what the person has to know of them; SettingsError if
-        the folder's own cannot be relied on."""
+        """`said` are the settings that are not defaults, `remarks` what the person should know about them;
+        SettingsError if the folder's own cannot be read."""
         self._given = setup
         self._folders = folders
         self.folder = Path(setup.cwd)
         self.settings_remarks = tuple(remarks)
-        """Of the settings files: for whoever reads nothing else of `remarks`."""
+        """Those about the settings files, for callers that need no others."""
         self.mode_said = "sandbox.mode" in said
         """Whether settings or flags say what sandbox there is: it is not asked about then."""
         self.decision: FolderDecision | None = folders.find(self.folder)

@@ -17,7 +17,7 @@ CODE_LINE, SENTENCE = 8, 20
 
 
 class GuideSection(NamedTuple):
-    """A heading of a page with what stands below it, up to the next heading."""
+    """A heading of a page with the text below it, up to the next heading."""
 
     topic: str
     heading: str
@@ -34,7 +34,7 @@ class SlashRow(NamedTuple):
 
 @functools.cache
 def slash_rows() -> dict[str, SlashRow]:
-    """The slash commands by name, out of the table that the program made; whoever asks here needs no registry."""
+    """The slash commands by name, from the generated table: no registry is needed here."""
     texts = (page.text for page in guide_pages() if page.topic == "commands")
     return {name: SlashRow(shell, about) for text in texts for name, shell, about in _COMMAND.findall(text)}
 

@@ -23,7 +23,7 @@ def as_line(value: Any) -> str:
 
 
 def last_attempt(text: str) -> str:
-    """What the model said last, for stderr."""
+    """The model's last answer, for stderr."""
     shown = safe_text(text[:LAST]).strip()
     more = f"\n… {len(text) - LAST:,} characters left out" if len(text) > LAST else ""
     return f"The last attempt:\n{shown or '(nothing)'}{more}\n"

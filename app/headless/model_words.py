@@ -1,4 +1,4 @@
-"""Which of the models that were found a task takes, and what is said where there is none."""
+"""The model that a task uses, of those that were found, and the message if there is none."""
 
 from oi_tui.app.engine.core.protocol import ModelOffer
 

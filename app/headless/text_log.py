@@ -39,7 +39,7 @@ class TextLog:
         self._runs_in: dict[str, str] = {}
         """By the id of an action: the language or tool."""
         self._tails: dict[StreamName, Tail] = {}
-        """Newest ends of long outputs, told when the run is over."""
+        """Newest ends of long outputs, printed when the run is over."""
 
     def say(self, text: str) -> None:
         self._write(safe_text(text))

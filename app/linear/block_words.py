@@ -26,7 +26,7 @@ EVERYTHING = 100_000
 """Lines, or rows, of what somebody asked to be shown."""
 
 LAST_BLOCKS, LAST_LINES = 3, 12
-"""Blocks that are said of how a session ended, and lines of an output in them."""
+"""Blocks of a session that are printed when it is resumed, and lines of an output in them."""
 
 
 def block_lines(block: Block, number: int, *, most: int = EVERYTHING) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """The terminal of a linear session: lines are written once, at the end, and never while somebody types.
 
-What there is to say waits while a line has characters in it, and is written when that line is sent or empty. A
-question is announced after a pause in the typing: the line is put aside for the next prompt, so that nothing that was
-typed before the question can answer it. Keys are read in the event loop, byte by byte, without a thread.
+Output waits while a line has characters in it, and is written when that line is sent or empty. A question is announced
+after a pause in the typing: the line is kept for the next prompt, so that nothing that was typed before the question
+can answer it. Keys are read in the event loop, byte by byte, without a thread.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ MARK_PASTES, LEAVE_PASTES = "\x1b[?2004h", "\x1b[?2004l"
 
 
 class ConsoleOwner(Protocol):
-    """Who is told what the person does at the console."""
+    """Gets what the person does at the console."""
 
     def take_line(self, text: str) -> None:
         """A line was sent that answers no question."""
@@ -61,7 +61,7 @@ class ConsoleOwner(Protocol):
         ...
 
     def open_editor(self) -> None:
-        """Ctrl+G: the line goes on in an editor."""
+        """Ctrl+G: edit the line in an editor."""
         ...
 
 
@@ -87,7 +87,7 @@ class Console:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._held: list[str] = []
         self._is_shown = False
-        """A prompt, and what is typed, stand in the last row."""
+        """Whether the last row shows a prompt and the typed text."""
         self._rests = False
         self._question: str | None = None
         self._is_asked = False
@@ -173,7 +173,7 @@ class Console:
         self._kept = text
 
     def rest(self, rests: bool) -> None:
-        """Whether it is the person's turn: a prompt stands at the end."""
+        """Whether it is the person's turn: the last row is a prompt."""
         self._rests = rests
         self._flush()
 
@@ -265,7 +265,7 @@ class Console:
             self._flush()
 
     def press_interrupt(self) -> None:
-        """Ctrl+C: clears what is typed, else it is told to the listener."""
+        """Ctrl+C: clear the typed text; if there is none, pass it to the listener."""
         if self.editor.text:
             self._end_row()
             self.editor.take()

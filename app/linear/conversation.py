@@ -61,7 +61,7 @@ from oi_tui.app.linear.slash_commands import Chores, SlashCommands
 from oi_tui.app.linear.stopping import Stopping
 
 ANSWERED_WITHIN = 2.0
-"""Seconds at most for which the prompt waits for what comes of what was sent."""
+"""Seconds at most for which the prompt waits for the response to what was sent."""
 
 DETACHING = 3.0
 """Seconds that the engine has to say that it keeps running."""
@@ -233,7 +233,7 @@ class LinearSession:
         self._rest()
 
     def _replay(self, batch: Batch) -> None:
-        """What was: the last lines of it are said when all of it is there."""
+        """Stored events: the last lines are printed when all have arrived."""
         if not batch.further:
             self._past = Transcript(BlockList())
         extend(self._past, batch.events)
@@ -378,10 +378,10 @@ class LinearSession:
 
 _BEGUN = (TurnStarted, TurnEnded, CodeStarted, NoticeAdded, ConversationCleared)
 _AWAITED = {Submit: _BEGUN, Retry: _BEGUN, Run: (ExecutionStarted, NoticeAdded)}
-"""What comes of a verb; of others, what changes the session."""
+"""Events that answer a verb; for other verbs, those that change the session."""
 
 _ANSWERS = ModelsFound | KernelsFound | ContextFound | InstructionsFound | ToolsFound | SessionsFound | SessionExported
-"""What comes of a verb beside the session."""
+"""Replies that answer a verb, besides events."""
 
 
 def _opens(reply: SessionReply) -> bool:

@@ -45,7 +45,7 @@ class Desk:
         return not self.stopped and (self.transcript.turn_open or self.transcript.summarises or bool(self.running))
 
     def edit(self, text: str, suffix: str) -> str | None:
-        """The text as the person's editor left it; None if there is none, which is said."""
+        """The text after the person's editor; None if there is no editor, which is printed."""
         try:
             command = editor_command(self.settings.screen.editor)
             with self.console.lend():

@@ -73,7 +73,7 @@ class KeyReader:
 
 
 class LineEditor:
-    """The line that is being typed. What a method returns is to be written to the terminal."""
+    """The line that is being typed. Each method returns what to write to the terminal."""
 
     def __init__(self, columns: int = 80) -> None:
         self.columns = columns
@@ -83,7 +83,7 @@ class LineEditor:
         self.hidden = False
         """Whether nothing of it is shown: a password."""
         self.prompt = ""
-        """What stands before it in its row."""
+        """The text before it in its row."""
         self.history: list[str] = []
         """Earlier lines, the newest last."""
         self._past: int | None = None
@@ -121,7 +121,6 @@ class LineEditor:
         return self._show(before + text + behind, len(before) + len(text))
 
     def replace(self, text: str) -> str:
-        """Another line in the place of this one."""
         return self._show(text, len(text))
 
     def take(self) -> str:

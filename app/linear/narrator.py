@@ -1,4 +1,4 @@
-"""What happens in a session, told in lines: each is written once, and says what it is about."""
+"""The events of a session as lines: each is written once, and says what it is about."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -46,10 +46,10 @@ from oi_tui.app.linear.prose_words import Sentences
 from oi_tui.app.linear.spoken import ENDED, STOPPED, Patience, spoken_time
 
 RESULTS = 20
-"""Results of one run that are said; what is printed between more of them is bounded like any other output."""
+"""Results of one run that are printed; further ones share the limit of other output."""
 
 DETAILS = 8
-"""Lines of a notice's details that are said."""
+"""Lines of a notice's details that are printed."""
 
 
 class Narrator:
@@ -64,7 +64,7 @@ class Narrator:
         self._prose = Sentences()
         self._streams: dict[StreamName, StreamLines] = {}
         self._stream: StreamName | None = None
-        """The stream whose label was said last."""
+        """The stream whose label was printed last."""
         self._place = ""
         """Where code ran last."""
         self._results = 0
@@ -76,7 +76,7 @@ class Narrator:
     # -- numbers ------------------------------------------------------------------------------------------
 
     def begin(self, blocks: Iterable[Block]) -> None:
-        """Another session is told, which has these blocks."""
+        """Begin another session, which has these blocks."""
         self._numbers = {}
         self._settings = ("", "")
         self._streams, self._prose = {}, Sentences()
@@ -86,7 +86,7 @@ class Narrator:
                 self.number_of(block.id)
 
     def know(self, model: str, approval: str) -> None:
-        """Model and approval mode that were said already."""
+        """Set model and approval mode, which were printed already."""
         self._settings = (model, approval)
 
     def number_of(self, block_id: str) -> int:
@@ -105,17 +105,17 @@ class Narrator:
     # -- events -------------------------------------------------------------------------------------------
 
     def expect(self, prompt: str) -> None:
-        """A prompt waits: it is said when its turn comes."""
+        """A prompt waits: it is printed when its turn comes."""
         self._waiting.append(prompt)
 
     def remind(self) -> None:
-        """Say that something still goes on, if it is time to."""
+        """Print that something still runs, if it is time to."""
         if said := self.patience.reminder():
             newest = next((stream.newest for stream in self._streams.values() if stream.newest), "")
             self._say(f"{said}{f': {newest}' if newest else ''}.")
 
     def tell(self, event: AnyEvent) -> None:
-        """Say what there is to say of it; of runs that go side by side, one after the other."""
+        """Print an event; events of runs that go side by side, one run after the other."""
         for one in self._serial.in_order(event):
             self._tell(one)
 
@@ -166,7 +166,7 @@ class Narrator:
                 self._tell_aside(event)
 
     def _tell_aside(self, event: AnyEvent) -> None:
-        """What stands beside the conversation."""
+        """Print an event beside the conversation."""
         match event:
             case NoticeAdded():
                 kind = {"info": "Note", "warning": "Warning", "error": "Error"}[event.level]

@@ -14,13 +14,13 @@ from oi_tui.app.engine.text.words import one_line, quantity
 from oi_tui.widgets.timeline.figure_words import FigureWord, figure_words
 
 HEAD, TAIL = 20, 5
-"""Lines of a long output that are said: of its beginning, and of its end."""
+"""Lines of a long output that are printed: of its beginning, and of its end."""
 
 LONGEST = 500
-"""Characters of a line that are said."""
+"""Characters of a line that are printed."""
 
 ROWS = 5
-"""Rows of a table that are said."""
+"""Rows of a table that are printed."""
 
 COLUMNS = 12
 """Columns of one."""
@@ -41,7 +41,7 @@ class StreamLines:
         self._tail: Tail | None = None
 
     def feed(self, text: str) -> list[str]:
-        """The lines that are complete now, and to be said."""
+        """The lines that are complete and should be printed."""
         *lines, self._part = (self._part + text).split("\n")
         self._part = self._part[-_KEPT_BACK:]
         return self._count(lines)

@@ -14,7 +14,7 @@ _FENCE = re.compile(r"\s*(```+|~~~+)\s*(\S*)")
 _BULLET = re.compile(r"^(\s*)[*+•]\s+")
 
 SHORTEST = 20
-"""Characters of a sentence that is said by itself: `1.` and `e.g.` are not."""
+"""Characters of the shortest sentence that is printed alone: `1.` and `e.g.` are none."""
 
 
 class Sentences:

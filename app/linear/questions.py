@@ -31,7 +31,7 @@ class NobodyThere(Exception):
 
 
 class Questions:
-    """Puts them to the person, and sends what comes of them."""
+    """Asks the person, and sends the answers."""
 
     def __init__(
         self, desk: Desk, *, run_line: Callable[[str], None], leave: Callable[[], None], changed: Callable[[], None]

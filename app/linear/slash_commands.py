@@ -1,5 +1,5 @@
 """Slash commands of a linear session: those of the registry that ask the engine for something, those made of files, and
-a few of its own in the place of screens."""
+a few of its own that replace screens."""
 
 import base64
 import binascii
@@ -30,7 +30,7 @@ LAST_BLOCKS = 10
 
 
 class OwnRow(NamedTuple):
-    """A command that stands for a screen."""
+    """A command that replaces a screen."""
 
     argument: str
     help: str
@@ -84,7 +84,7 @@ class SlashCommands:
         return (row for row in self._set.rows() if row.slash and row.verb is not None and row.slash not in self._own)
 
     def run(self, typed: SlashLine) -> None:
-        """Do what the line says; what cannot be followed is said."""
+        """Run the line; what cannot be done is printed."""
         try:
             self._follow(typed)
         except WrongArgument as wrong:
@@ -120,7 +120,7 @@ class SlashCommands:
         elif verb is not None:
             desk.send(verb)
 
-    # -- in the place of screens ------------------------------------------------------------------------------
+    # -- instead of screens ------------------------------------------------------------------------------
 
     def _help(self, _: str) -> None:
         say = self._desk.say

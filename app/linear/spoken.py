@@ -6,7 +6,7 @@ from oi_tui.app.engine.core.outcomes import ExecutionStatus, StopReason
 from oi_tui.app.engine.text.words import quantity
 
 REMINDERS = (10.0, 60.0)
-"""Seconds after which something that goes on is said to; then each `REPEAT`."""
+"""Seconds after which something that still runs is printed; then each `REPEAT`."""
 
 REPEAT = 300.0
 
@@ -46,7 +46,7 @@ def spoken_time(seconds: float) -> str:
 
 
 class Patience:
-    """Says that something still goes on: after ten seconds, a minute, then each five minutes."""
+    """Says that something still runs: after ten seconds, a minute, then each five minutes."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -54,7 +54,7 @@ class Patience:
         self._since = self._next = 0.0
 
     def begin(self, what: str) -> None:
-        """Something goes on from now: `Code 3 is still running`."""
+        """Something runs from now: `Code 3 is still running`."""
         self._what, self._since, self._next = what, self._clock(), REMINDERS[0]
 
     def end(self) -> None:

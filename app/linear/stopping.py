@@ -18,7 +18,7 @@ class Stopping:
         self._desk, self._questions, self._quit = desk, questions, quit_program
         self._pressed_at = -AGAIN
         self._offered = False
-        """Whether the last key said that another one quits."""
+        """Whether the last key offered that another one quits."""
 
     def interrupt(self) -> None:
         """The cell; again within two seconds, or without a cell, the turn; where nothing runs, twice quits."""

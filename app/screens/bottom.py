@@ -53,7 +53,8 @@ class Bottom(Vertical):
         recall: "Recall",
         pause: TypingPause,
     ) -> None:
-        """The two panels with questions, what may stand above the prompt, and a callback for changes of the text."""
+        """Mount the two panels with questions and the widgets above the prompt, and set a callback for changes of the
+        text."""
         approval.display = question.display = False
         for part, before in ((approval, None), (question, None), (trouble, 0)):
             await pause.wait()
@@ -96,7 +97,7 @@ class Bottom(Vertical):
             self._trouble.offer(transcript.blocks if at_rest else (), take_keys=free)
 
     def offer_enter(self, now: float) -> None:
-        """Say above the prompt that Enter on an empty one makes something go on, where it does."""
+        """Say above the prompt what Enter on an empty prompt continues, if anything."""
         bridge, area = self._bridge, self.query_one(PromptArea)
         if bridge.waits_to_retry:
             words = "The model waits before its next attempt."

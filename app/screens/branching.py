@@ -16,7 +16,7 @@ from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.widgets.composer import PromptArea, as_prompt
 
 BranchKind = Literal["fork", "rewind", "again"]
-"""After a block; before a prompt, which is written anew; before a prompt, which is asked again."""
+"""After a block; before a prompt, to write another one; before a prompt, to send it again."""
 
 _OURS = "screen-"
 """Beginning of the ids of blocks that the engine does not know."""

@@ -1,4 +1,4 @@
-"""Opens a link in the browser, but only after the user has seen its target and said yes.
+"""Opens a link in the browser after the user has seen its target and agreed.
 
 The links come from a model or from the output of code. Only web addresses are opened, exactly as written here; one that
 a browser would read differently from a person is refused.
@@ -85,7 +85,7 @@ def can_open(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 async def open_in_browser(url: str) -> None:
-    """Open a link that `judge_link` has not refused and the person has said yes to; `NoBrowser` where that fails."""
+    """Open a link that `judge_link` has not refused and the person agreed to; `NoBrowser` if that fails."""
     if link_refusal := judge_link(url).refusal:
         raise NoBrowser(link_refusal)
     await asyncio.to_thread(_open, url)

@@ -59,7 +59,7 @@ LATER_PARTS = ("block_actions", "sessions_pane", "variables_panel")
 """Modules that are imported when there are blocks: with those, panels are opened and titles come."""
 
 ACTIONS_LATER = 1.0
-"""Seconds after the first block until they are: what is said to the first prompt comes first."""
+"""Seconds after the first block until they are mounted: the answer to the first prompt comes first."""
 
 PLUGINS_LATER = 1.0
 """Seconds after all parts of the screen are there until plugins are imported: the person has begun to read."""

@@ -49,8 +49,8 @@ async def read_clipboard(
     terminal: TerminalClipboard | None = None,
     tell: Callable[[str], object] = lambda words: None,
 ) -> Clipboard:
-    """What the desktop's own program says, else the terminal if it can, which may ask the person, who is told so; each
-    form empty where there is none."""
+    """What the desktop's program returns, else the terminal if it can, which may ask the person, who is shown a message
+    about it; each form is empty where there is none."""
     command = _reading_command(environ)
     if command is None and terminal is not None:
         return await _read_terminal(terminal, tell)
@@ -103,7 +103,8 @@ _LISTING = {"wl-paste": "", "xclip": "TARGETS"}
 
 
 def _reading_command(environ: Mapping[str, str]) -> list[str] | None:
-    """The program that writes the clipboard's content to its output; None where it is another machine's, or none."""
+    """The program that writes the clipboard's content to its output; None if the desktop is on another machine or there
+    is none."""
     if _is_remote(environ):
         return None
     candidates: list[list[str]] = []
@@ -155,12 +156,13 @@ async def _read(command: list[str], kind: str, environ: Mapping[str, str]) -> by
 
 
 def _is_remote(environ: Mapping[str, str]) -> bool:
-    """Whether the person's desktop is another machine's."""
+    """Whether the person's desktop is on another machine."""
     return "SSH_CONNECTION" in environ or "SSH_TTY" in environ
 
 
 def native_command(environ: Mapping[str, str] = os.environ) -> list[str] | None:
-    """The program that takes the text on its standard input; None where the desktop is another machine's, or none."""
+    """The program that takes the text on its standard input; None if the desktop is on another machine or there is
+    none."""
     if _is_remote(environ):
         return None
     candidates: list[list[str]] = []

@@ -155,7 +155,7 @@ class TerminalClipboard:
         return tuple(dict.fromkeys([*listed, *(kind for kind in found if kind != _LIST)]))
 
     async def read(self, kinds: Iterable[str], *, most: int) -> dict[str, bytes]:
-        """What there is in these types, at most so many bytes in all. UnreadableClipboard if that fails."""
+        """The clipboard's content in these types, at most so many bytes in all. UnreadableClipboard if that fails."""
         found = await self._read(" ".join(kinds), most=most, patience=CONSENT_LIMIT)
         return {kind: bytes(data) for kind, data in found.items()}
 
@@ -192,7 +192,7 @@ class AsksTerminal(Protocol):
 
     @property
     def knows_clipboard(self) -> bool:
-        """Whether the terminal said that it has this protocol."""
+        """Whether the terminal reported that it has this protocol."""
         ...
 
     def write(self, data: str) -> None: ...

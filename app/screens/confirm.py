@@ -14,8 +14,8 @@ from oi_tui.widgets.lettering import Words
 
 
 class QuestionScreen(ModalScreen[bool]):
-    """Base of questions that are dismissed with whether the person said yes. Where a yes lets code or others do more,
-    the question is `careful`: no key counts that was typed before it was seen."""
+    """Base of questions that are answered by yes or no. Where a yes permits more, the question is `careful`: keys typed
+    before it was on the screen are ignored."""
 
     DECIDES = True
     careful = True

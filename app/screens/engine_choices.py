@@ -35,7 +35,7 @@ class EngineChoices:
             self._bridge.send(FindSkills(names=True))
 
     def note(self, reply: ModelsFound | KernelsFound | SkillsFound) -> None:
-        """Keep what is there now."""
+        """Keep the present list."""
         match reply:
             case ModelsFound():
                 self._models = reply

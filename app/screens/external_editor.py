@@ -56,8 +56,8 @@ def suffix_of(language: str) -> str:
 
 
 def edit_text(app: "App[object]", text: str, setting: str = "", suffix: str = ".md", line: int = 0) -> str:
-    """The text as the editor left it; blocks, since the terminal is the editor's for as long. It begins at the `line`
-    where the editor is one that can be told."""
+    """The text after the editor; blocks, since the editor has the terminal meanwhile. It begins at `line` if the editor
+    has an option for that."""
     command = editor_command(setting)
     if line and Path(command[0]).name in _TAKE_LINES:
         command = [*command, f"+{line}"]

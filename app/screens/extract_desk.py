@@ -1,4 +1,4 @@
-"""Extractions as the chat's screen knows them: the form, and how the one there is goes on."""
+"""Extractions on the chat screen: the form, and the progress of the present one."""
 
 from oi_tui.app.engine.core.extractions import BeginExtraction, ExtractionFound, FindExtraction
 from oi_tui.app.frontend.bridge import Bridge
@@ -8,13 +8,13 @@ from oi_tui.app.screens.prompt_desk import PromptDesk
 
 
 class ExtractDesk:
-    """Opens what fits: the form where there is no extraction, else how it stands."""
+    """Opens the form, or the progress of an extraction if there is one."""
 
     def __init__(self, bridge: Bridge, desk: PromptDesk) -> None:
         self._bridge, self._desk = bridge, desk
         self._screen: ExtractScreen | None = None
         self._waits = False
-        """The engine is asked how things stand, to open a screen then."""
+        """Whether a screen opens when the engine has sent the state."""
         self._typed: dict[str, str] = {}
         """Text of the form's fields."""
 

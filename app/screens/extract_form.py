@@ -66,7 +66,7 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
     ]
 
     def __init__(self, kept: dict[str, str], folder: Path, *, model: str, wrong: str = "") -> None:
-        """`folder` is where paths begin; `model` is the one of the session; `wrong` names a field to mend."""
+        """Paths are relative to `folder`; `model` is that of the session; `wrong` names a field to correct."""
         super().__init__()
         self._wrong = wrong
         self._kept, self._folder, self._model = kept, folder, model
@@ -86,7 +86,7 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
             yield KeyRow(id="extract-keys")
 
     def on_mount(self) -> None:
-        """Begin with what is to be mended, else where nothing is typed yet."""
+        """Focus the field to correct, else the first empty one."""
         first = next((field for field in FIELDS[:3] if not self._kept.get(field.name)), FIELDS[0])
         self._input(self._wrong or first.name).focus()
 
@@ -137,7 +137,8 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
             self.action_move(1)
 
     def action_complete(self) -> None:
-        """As much of a path or of a type as fits; elsewhere, and where nothing is to be added, the next field."""
+        """Complete a path or a type as far as possible; elsewhere, and if nothing can be added, go to the next
+        field."""
         area = self._input(self._current_field.name)
         if not self._completes:
             self.action_move(1)

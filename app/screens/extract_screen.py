@@ -1,4 +1,4 @@
-"""An extraction as it goes on: how far it is, what it costs, the newest results as a table, and what failed.
+"""An extraction while it runs: how far it is, what it costs, the newest results as a table, and what failed.
 
 Who comes here has begun one, or wonders how far it is. They look at the first results and stop it if the fields come
 out wrong, pause it while they need the model for something else, and at the end open the output as a table. Leaving
@@ -80,7 +80,7 @@ class ExtractScreen(ModalScreen[str]):
         self._send(FindExtraction(on=False))
 
     def take(self, found: ExtractionFound) -> None:
-        """How it stands now."""
+        """Show its present state."""
         self._found = found
         self._show()
 

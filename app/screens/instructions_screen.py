@@ -99,13 +99,13 @@ class InstructionsScreen(ViewerScreen):
 
     def _use(self, text: str | None) -> None:
         self._send(UseInstructions(text=text))
-        self._send(FindInstructions())  # the answer is shown in the place of this
+        self._send(FindInstructions())  # the answer replaces this screen
 
 
 def show_instructions(
     app: App[object], found: InstructionsFound, bridge: Bridge, settings: Settings, palette: Palette
 ) -> None:
-    """On the whole screen, or in the place of what was shown before they changed."""
+    """Open the screen, or replace what it showed before a change."""
     shown = InstructionsScreen(
         found,
         bridge.send,

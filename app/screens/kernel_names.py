@@ -65,7 +65,7 @@ class KernelNames:
         self._bridge.send(CompleteCode(request_id=self._asked.request_id, source=code, place=before))
 
     def show(self, reply: NamesFound) -> None:
-        """Offer them; the only one that there is, is typed at once."""
+        """Show the list; if there is only one name, type it at once."""
         asked = self._asked
         if asked is None or asked.request_id != reply.request_id:
             return

@@ -1,4 +1,4 @@
-"""What should Python code run in? What there is in groups, what is known of each, and what a switch costs.
+"""The kernel for Python code: the kernels in groups, the facts about each, and what a switch costs.
 
 People come here because a package is missing, because the version is wrong, or to use a larger machine. They look for
 what is in use, try the arrows, type a part of a name, and press Enter or Escape. Letters therefore narrow the list, all
@@ -46,7 +46,7 @@ class KernelRow(NamedTuple):
 
     line: Content
     choice: KernelChoice | None = None
-    """None for a heading and for what is only said."""
+    """None for a heading and for a row that cannot be chosen."""
 
 
 class KernelScreen(PickScreen[KernelWish | None]):

@@ -94,7 +94,7 @@ def judge_keys(name: str, keys: str, declared: Iterable[BoundKeys]) -> tuple[str
             return "", f"{pair[0]} clashes with {pair[1]}"
         spelled.append(key)
     if _is_way_out(name) and any("escape" in one.keys for one in own):
-        spelled.append("escape")  # whoever is lost presses it
+        spelled.append("escape")  # the key for help
     return ",".join(dict.fromkeys(spelled)) or UNBOUND, ""
 
 

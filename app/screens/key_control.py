@@ -42,7 +42,7 @@ class KeyControl:
         self.key_faults: KeyFaults = key_faults
         """What is wrong with the keys of settings."""
         self.sets: Mapping[str, str] = {name: key_set(name).help for name in KEY_SETS}
-        """What there is to choose from, each in a line."""
+        """The sets of keys, one line each."""
         self._mode = self._pending = ""
         self._waiting = ""
 

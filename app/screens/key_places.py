@@ -1,5 +1,6 @@
 """Every place that has keys of its own, in the order of the help: F1, the guide, the screen of keys and what checks a
-person's own keys go by this list. The keys themselves stand at what they work in, each with its id and a line of help.
+person's own keys go by this list. The keys themselves are defined in their widgets, each with its id and a line of
+help.
 """
 
 from collections.abc import Iterator
@@ -73,7 +74,7 @@ class KeyPlace(NamedTuple):
     in_chat: bool = True
     """Whether it is a part of the main screen, where all commands have their keys too."""
     around: tuple[type[DOMNode], ...] = ()
-    """What it is in, where that is another place: those keys work, too."""
+    """The place around it, if any: its keys work, too."""
     more: tuple[HelpRow, ...] = ()
     """What has no binding."""
 

@@ -1,4 +1,4 @@
-"""All keys, by what they do: found by words or by pressing one, and bound anew in place.
+"""All keys, by what they do: search them by words or by pressing one, and bind them here.
 
 Who comes here asks "what does ctrl+f do here?" or wants another key for something. They type a word, or press tab and
 the key; enter, and then the new keys, bind what is highlighted. A conflict is shown before anything is written; what is
@@ -47,7 +47,7 @@ class ChangesKeys(Protocol):
     """The person's own keys."""
     set_name: str
     sets: Mapping[str, str]
-    """What there is to choose from, each in a line."""
+    """The sets of keys, one line each."""
     key_faults: KeyFaults
 
     def use(self, wished: Mapping[str, str], set_name: str) -> tuple[str, ...]:
@@ -95,17 +95,17 @@ class KeysScreen(PickScreen[None]):
         super().__init__(words)
         self._control = control
         self._set = control.set_name
-        """The set that is shown, which may be another one than that in use."""
+        """The set that is shown, which may differ from the one in use."""
         self._declared = control.all_keys()
         self._rows: list[_Binding] = []
         self._mode: Literal["find", "press", "bind", "add", "conflict"] = "find"
         self._pressed: list[str] = []
         self._conflicts: tuple[KeyConflict, ...] = ()
         self._target: _Binding | None = None
-        """What is bound anew."""
+        """The command whose keys are being changed."""
         self._pause: Timer | None = None
         self._result: tuple[str, str | None] = ("", None)
-        """What came of the last change, and the id of the row for which it is said."""
+        """The result of the last change, and the id of the row that shows it."""
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -130,7 +130,7 @@ class MacroPlayer:
         return self._worker is not None and self._worker.is_running
 
     def stop(self) -> bool:
-        """End the macro that plays, if one does; what its step began goes on."""
+        """Stop the macro that plays, if any; what its step began continues."""
         if self._worker is None or not self._worker.is_running:
             return False
         self._worker.cancel()

@@ -21,7 +21,7 @@ from oi_tui.widgets.lettering import Options, Words, lettering
 _TYPED = frozenset({"budget", "rule"})
 """Of ours, those whose argument may be typed in their list."""
 _ALONE = {"budget": "Show what this session has cost"}
-"""What a command with a list does without an argument, if anything."""
+"""The effect of a command with a list when it has no argument, if any."""
 _KEPT = {"approve": "loop.approve"}
 """Commands whose choice can be kept for new sessions, and the setting that has it."""
 _TITLES = 26

@@ -17,9 +17,8 @@ class NoPictureViewer(Exception):
 
 
 def open_picture(source: PictureSource, environ: Mapping[str, str] = os.environ) -> None:
-    """Open it, drawn anew as PNG: that program gets nothing that a stranger wrote. Raises `NoPictureViewer`.
-
-    The file is in a folder that only the person can enter, and stays: nobody knows when that program is done with it.
+    """Open it, encoded again as PNG: the program gets no bytes of a stranger. Raises `NoPictureViewer`. The file is in
+    a private folder and stays, since we do not know when the program is done with it.
     """
     program = "open" if sys.platform == "darwin" else "xdg-open"
     remote = "SSH_CONNECTION" in environ or "SSH_TTY" in environ

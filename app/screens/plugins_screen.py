@@ -1,4 +1,4 @@
-"""The plugins there are: what each is, who made it, where it lies; enabled and disabled by key."""
+"""The list of plugins: what each is, its author and its place; keys enable and disable them."""
 
 import asyncio
 from collections.abc import Callable

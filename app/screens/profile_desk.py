@@ -66,11 +66,11 @@ class ProfileDesk:
             section = plain_settings().profile
             here = profile_for(section, self._folder, config_dir(), SETTINGS)
         except OiTuiError:
-            return "", ""  # a choice that cannot be followed is told at the next start
+            return "", ""  # a choice that cannot be applied is reported at the next start
         return "" if here == section.default else here, section.default
 
     def milder_words(self, row: ProfileRow) -> str:
-        """What new sessions would do without protection if it were the default; "" if nothing."""
+        """The protection that new sessions would lose if it were the default; "" if none."""
         return "\n".join(change.words for change in profile_row(row.file, plain_settings()).milder)
 
     def keep(self, name: str, *, here: bool) -> str:

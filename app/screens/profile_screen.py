@@ -43,7 +43,7 @@ class ProfileBook(Protocol):
         ...
 
     def milder_words(self, row: ProfileRow) -> str:
-        """What new sessions would do without protection if it were the default; "" if nothing."""
+        """The protection that new sessions would lose if it were the default; "" if none."""
         ...
 
     def keep(self, name: str, *, here: bool) -> str:

@@ -156,7 +156,7 @@ class PromptDesk:
         self.tell(failed or f"Copied {quantity(len(text), 'character')}.", failed=bool(failed))
 
     async def take(self, text: str, *, wait: bool = False) -> bool:
-        """Do what the text asks for; whether the session will show what comes of it. A prompt reaches the model at its
+        """Do what the text asks for; returns whether the session will show a result. A prompt reaches the model at its
         next step, or after the turn if it shall `wait`."""
         from oi_tui.app.commands.typed import SlashLine, interpret, needs_body  # nothing is written at the first frame
 

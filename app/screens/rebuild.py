@@ -79,8 +79,8 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         moved: str = "",
         clock: Clock = time.monotonic,
     ) -> None:
-        """Blocks that ran; those that went well in a kernel are chosen. Of `foreign` ones each is chosen by itself.
-        `lead` says what comes of it, `moved` that they ran somewhere else than they would now."""
+        """Blocks that ran. Those that succeeded in a kernel are selected, `foreign` ones only one by one. `lead`
+        explains the result, `moved` says that they ran somewhere else than they would now."""
         super().__init__()
         self._arming = Arming(clock)
         self._blocks = blocks

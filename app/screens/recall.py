@@ -32,7 +32,7 @@ class Recall:
         self._timer = self._area.set_timer(self.PAUSE, self.keep)
 
     def keep(self) -> None:
-        """Write the draft down now, if it is another than the one that is kept."""
+        """Save the draft now, if it changed."""
         text = self._area.full_text
         if text != self._kept and not self._bridge.stopped:
             self._kept = text

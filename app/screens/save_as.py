@@ -192,7 +192,7 @@ def save(path: Path, data: bytes | Path) -> None:
 
 
 def read_bounded(path: Path) -> bytes:
-    """What a file has, but no more than one byte beyond `REMOTE_LIMIT`."""
+    """The content of a file, at most one byte more than `REMOTE_LIMIT`."""
     with path.open("rb") as file:
         return file.read(REMOTE_LIMIT + 1)
 

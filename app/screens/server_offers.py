@@ -30,7 +30,7 @@ class _Question(NamedTuple):
 
 
 class PromptOfferings:
-    """Of all servers that are ready, as the engine told last."""
+    """Offers of all servers that are ready, as the engine sent them last."""
 
     def __init__(self, bridge: Bridge, on_news: Callable[[], None]) -> None:
         """`on_news` is called when there is more to offer."""
@@ -75,7 +75,7 @@ class PromptOfferings:
                 )
 
     def argument_values(self, slash: str, argument: str, before: str, typed: str) -> dict[str, str]:
-        """What the server completes of an argument of its prompt; `before` is what stands of the others."""
+        """Completions of the server for an argument of its prompt; `before` has the other arguments so far."""
         for server in self._servers.values():
             for one in server.prompts:
                 if one.slash == slash:
@@ -121,7 +121,7 @@ class PromptOfferings:
                 yield CompletionChoice(f"@{server.name}:{address}", address, one.name)
 
     def _completions(self, asked: _Question, given: dict[str, str]) -> tuple[str, ...]:
-        """What there is so far; asks the engine for what was not asked before."""
+        """Completions so far; asks the engine for those that were not asked for before."""
         if asked != self._asked:
             self._asked, self._values = asked, ()
             if not self._bridge.stopped:
@@ -136,7 +136,7 @@ class TemplatePlace(NamedTuple):
     """Where in a template of addresses somebody is typing."""
 
     stem: str
-    """What stands before it, with what is fixed there."""
+    """The text before it, including the fixed parts."""
     variable: str = ""
     """Whose value it is; "" where the fixed text of `stem` is being typed."""
     value: str = ""
@@ -144,8 +144,8 @@ class TemplatePlace(NamedTuple):
 
 
 def template_place(template: str, typed: str) -> TemplatePlace | None:
-    """For `note://{day}/{hour}` and "note://to": the variable `day`, of which "to" stands. None where what was typed
-    is no beginning of such an address, or all of one."""
+    """For `note://{day}/{hour}` and "note://to": the variable `day`, of which "to" is typed. None if the typed text is
+    not the beginning of such an address, or is complete."""
     at = end = 0
     for variable in _VARIABLE.finditer(template):
         fixed, rest = template[end : variable.start()], typed[at:]
@@ -170,7 +170,7 @@ def _arguments(prompt: PromptRecord) -> tuple[CommandArgument, ...]:
 
 
 def _arguments_before(prompt: PromptRecord, before: str) -> dict[str, str]:
-    """The arguments that stand in front of the one that is typed."""
+    """The arguments before the one that is being typed."""
     optional = (one._replace(required=False) for one in _arguments(prompt))
     try:
         bound = bind_arguments(tuple(optional), before)

@@ -1,7 +1,7 @@
-"""The MCP servers there are: the state, tools and log of each; agreed to, restarted, disabled and enabled by key.
+"""The MCP servers: the state, tools and log of each; keys agree to one, restart, disable and enable it.
 
 Who comes here was sent by a notice ("has changed since you agreed"), or wonders where a tool is. They go down the list,
-read what one offers, press y to agree after a question that shows all of it, r to start it anew.
+read what one offers, press y to agree after a question that shows all of it, r to restart it.
 """
 
 from collections.abc import Callable, Iterator
@@ -68,7 +68,7 @@ class ServersScreen(RecordsScreen[ServerRecord]):
             self.notify(safe_text(found.problem), severity="warning")
 
     def action_agree(self) -> None:
-        """Ask first, with all that there is to agree to."""
+        """Ask first, showing everything that the person agrees to."""
         one = self.record
         if one is None or one.state not in ("not agreed", "changed"):
             return

@@ -26,7 +26,7 @@ from oi_tui.widgets.sessions.preview import Preview
 from oi_tui.widgets.sessions.session_rows import SessionRows
 
 LOOKING = "-look"
-"""Class of the screen while a session is looked at in place of the timeline."""
+"""Class of the screen while a session is previewed instead of the timeline."""
 
 _IS_OPEN = "This session is open. Open another one first."
 
@@ -89,7 +89,7 @@ class SessionsPanel(Vertical):
         self.run_worker(work, group="export", exclusive=True)
 
     def take(self, reply: AboutSessions) -> None:
-        """What the engine told."""
+        """Handle a reply of the engine."""
         match reply:
             case SessionsFound():
                 self._panel.show(reply)

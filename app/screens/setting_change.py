@@ -1,5 +1,5 @@
-"""A setting changed on a screen: asked about where code could do more after it, written as `oi-tui config set` does it,
-and told."""
+"""Changes a setting from a screen: asks where code could do more after it, writes it as `oi-tui config set` does, and
+reports the result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ _ABOUT_CODE = ("sandbox.", "policy.", "network.", "loop.approve", "kernel.attach
 """How keys begin that say what code can do: a budget is the person's own money."""
 
 Told = Callable[[str, bool], None]
-"""Gets what came of it, and whether it failed."""
+"""Called with the result as a message, and whether it failed."""
 
 
 class SettingChanger:
@@ -49,7 +49,7 @@ class SettingChanger:
         self._control = control
 
     def set(self, path: KeyPath, readings: Sequence[Any], told: Told) -> None:
-        """Write the first of these values that the key takes, once the person said yes if it lets code do more."""
+        """Write the first of these values that the key takes, after a yes if it lets code do more."""
         after = next(
             (one for one in (_with_value(self._control.settings, path, value) for value in readings) if one), None
         )
@@ -114,7 +114,7 @@ class SettingChanger:
             self._apply(path, f"Removed from {written.file.name}: {key_text(path)}", written.remarks, told)
 
     def _apply(self, path: KeyPath, words: str, remarks: Sequence[str], told: Told) -> None:
-        """It is written; what is told then is when it applies, or why nothing does."""
+        """After the file was written: say when the change applies, or why it does not."""
         try:
             change = self._control.refresh()
         except OiTuiError as error:

@@ -71,7 +71,7 @@ class SettingsDesk:
         self._chat = chat
         self._watches = flags is not None
         self._wanted = ("", "")
-        """Name and server of a model that is to be kept once it is in use."""
+        """Name and server of a model that becomes the default once it is in use."""
         flags = flags or Flags()
         try:
             before = place.requested_settings if place is not None else flags.settings().settings

@@ -263,7 +263,7 @@ class SettingsScreen(PickScreen[None]):
         return self._rows[number] if number is not None and number < len(self._rows) else None
 
     def _mark(self, highlighted: int | None) -> None:
-        """The row that Enter takes, also where colours are hard to tell apart: only two rows are drawn anew."""
+        """Mark the row that Enter takes, also where colours are hard to tell apart; only two rows are drawn again."""
         options = self.query_one(Options)
         for index in {self._marked, highlighted} - {None}:
             if index is not None and index < options.option_count:

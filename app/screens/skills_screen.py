@@ -1,8 +1,8 @@
 """Skills and kept functions: found by words in their names, looked at, used here, edited, tested, removed.
 
-Who comes here looks for what they kept some time ago, or was told that a file has changed. They go down the list or
-type a word after /, read the source below, press enter to have it in this session (after a question), d to remove it
-and u to have it back.
+Who comes here looks for what they kept some time ago, or read that a file has changed. They go down the list or type a
+word after /, read the source below, press enter to have it in this session (after a question), d to remove it and u to
+have it back.
 """
 
 from collections.abc import Callable, Iterator
@@ -67,7 +67,7 @@ class SkillsScreen(RecordsScreen[SkillRecord]):
         self.query_one(Options).focus()
 
     def take(self, found: SkillsFound) -> None:
-        """What there is now; the highlight stays where it is."""
+        """Show the present list; the highlight stays where it is."""
         self._found = found
         if found.problem:
             self.notify(safe_text(found.problem), severity="warning")

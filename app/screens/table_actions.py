@@ -116,7 +116,7 @@ class TableActions:
             self._tell("")
 
     def tell_note(self) -> None:
-        """Say what there is to say of the table, once."""
+        """Show the note about the table, once."""
         if self._pane.pager.note and self._pane.pager.note != self._told:
             self._say(self._pane.pager.note, True)
         self._told = self._pane.pager.note

@@ -61,7 +61,7 @@ class TimelinePane(Vertical):
         self.watch(self.timeline, "extent", self._place)
 
     def renew(self) -> None:
-        """The person's keys are others now: rows of blocks name some."""
+        """The keys changed: rows of blocks name some."""
         keys = {name: key_in_use(self.timeline, f"timeline.{name}") for name in BlockKeys._fields}
         self.timeline.set_look(keys=BlockKeys(**keys))
 

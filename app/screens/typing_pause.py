@@ -13,7 +13,7 @@ PAINTED = 0.012
 """Seconds within which a key is on the screen, if nothing else is done."""
 
 LONGEST = 0.05
-"""Seconds that one piece of work waits at most: who types without end gets a complete screen all the same."""
+"""Seconds that one piece of work waits at most: the screen is completed even while somebody types without a pause."""
 
 STEP = 0.003
 """Seconds after which a wait looks whether the key was painted meanwhile."""

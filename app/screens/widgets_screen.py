@@ -27,7 +27,7 @@ from oi_tui.widgets.keyrow import Hint, KeyRow, key_hint, key_labels
 from oi_tui.widgets.lettering import Options, Words
 
 PAUSE = 0.4
-"""Seconds after a key for less or more in which another one may follow, before the kernel is told."""
+"""Seconds after a key for less or more in which another one may follow, before the kernel gets the value."""
 
 _LABEL, _TRACK = 24, 20
 """Cells of a label and of a slider."""
@@ -74,18 +74,18 @@ class WidgetsScreen(ModalScreen[None]):
         self._wished: dict[str, ControlValue] = {}
         """Values that are not sent yet, by the names of their widgets."""
         self._operating = False
-        """Something was sent, and nothing told since."""
+        """An operation was sent, and the widgets have not been sent since."""
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """The list, what there is to know, and the keys."""
+        """The list, a note, and the keys."""
         yield Words("Widgets", id="widgets-title")
         yield Options(id="widgets-list", compact=True)
         yield Words("Asking the kernel …", id="widgets-about")
         yield KeyRow(id="widgets-keys")
 
     def on_mount(self) -> None:
-        """Ask what there is; it is told again after each run."""
+        """Ask for the controls; they are sent again after each run."""
         self.query_one(KeyRow).labels = key_labels(self)
         self.query_one(Options).focus()
         self._send(WatchWidgets(language=self._language, names=self._names))

@@ -100,8 +100,8 @@ class SettingsControl:
         )
 
     def overridden_by(self, key: str) -> str:
-        """What is used instead of the person's file for this `section.key`, in a word or two; "" if nothing is. A
-        variable of the environment is told by whoever writes."""
+        """What overrides the person's file for this `section.key`, in a word or two; "" if nothing does. The caller
+        checks variables of the environment."""
         layer = self._origins.get(key)
         if layer is None or layer.kind not in ("profile", "flags"):
             return ""

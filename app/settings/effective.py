@@ -201,7 +201,7 @@ class SettingOrigins:
 
 
 _OF_KIND: Mapping[LayerKind, str] = {"administrator": "administrator: ", "person": "", "profile": "profile: "}
-"""What is said of a file, beside its name: the person's own is plain."""
+"""The description of a file, besides its name: the person's own has none."""
 
 
 class _Leaf(NamedTuple):

@@ -80,8 +80,8 @@ def overriding_variable(path: KeyPath) -> str:
 
 @contextmanager
 def own_file(*, broken: bool = False) -> Iterator[tuple[Path, str]]:
-    """The file and its text, while nobody else changes it by this program; SettingsError if it is no valid TOML, unless
-    that may be mended (`broken`)."""
+    """The file and its text, locked against other processes of this program; SettingsError if it is not valid TOML,
+    unless it is being corrected (`broken`)."""
     folder = private_dir(config_dir())
     take_over_settings(folder)
     file = settings_path(folder)

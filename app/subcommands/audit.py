@@ -74,7 +74,7 @@ def audit_verify(session: str | None, everything: bool) -> None:
             raise _unclear(session, len(meant))
         verdicts = (*meant, verdicts[-1])
     elif len(verdicts) == 1 and not verdicts[0].lines:
-        _choose_log(None)  # says that there is none
+        _choose_log(None)  # reported as missing
     intact = True
     for verdict in map(_with_disagreements, verdicts):
         for line in verdict_in_words(verdict):

@@ -13,7 +13,7 @@ from oi_tui.app.engine.trust.folder_decisions import known_folders
 from oi_tui.app.flags import words
 from oi_tui.app.terminal.echo import echo
 
-if TYPE_CHECKING:  # Textual, which --help does without
+if TYPE_CHECKING:  # Textual, which --help does not need
     from oi_tui.app.commands.own_commands import FoundCommand, OwnCommands
 
 _EXAMPLE = """\

@@ -1,4 +1,4 @@
-"""`oi-tui logs`: what the program logged, for whoever looks for the cause of something."""
+"""`oi-tui logs`: the program's log, to find the cause of a problem."""
 
 import json
 

@@ -270,7 +270,7 @@ async def _try(named: NamedServer, *, yes: bool, agree: bool, tools: bool) -> bo
         await servers.settle(PATIENCE)
         server = servers.all.get(named.name)
         for level, title, hint, details in notices:
-            if server is None or server.state == "ready":  # else it is all said below
+            if server is None or server.state == "ready":  # otherwise it is printed below
                 _print_notice(level, title, hint, details)
         if server is None:
             return False

@@ -95,7 +95,7 @@ def edit_profile(name: str) -> None:
     try:
         setting = plain_settings().screen.editor
     except SettingsError:
-        setting = ""  # what is wrong there is another file
+        setting = ""  # a problem there is one of another file
     before = text = profile_text(file)
     try:
         command = editor_command(setting)

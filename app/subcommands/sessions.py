@@ -82,7 +82,7 @@ def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: 
     with open_sessions() as store:
         _catch_up(store)
         hits = store.search(" ".join(text), archived=archived, limit=limit)
-        if store.behind():  # the index was damaged, and begins anew
+        if store.behind():  # the index was damaged and is built again
             _catch_up(store)
             hits = store.search(" ".join(text), archived=archived, limit=limit)
     if as_json:

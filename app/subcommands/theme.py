@@ -17,7 +17,7 @@ def theme(context: click.Context) -> None:
 @theme.command("list")
 def print_themes() -> None:
     """List all themes: those in your folder, of oi-tui and of plugins."""
-    from oi_tui.app.commands.own_theme import themes_in_words  # Textual, which --help does without
+    from oi_tui.app.commands.own_theme import themes_in_words  # Textual, which --help does not need
 
     for line in themes_in_words():
         echo(safe_text(line))

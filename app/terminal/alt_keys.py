@@ -1,8 +1,8 @@
 """Alt and a character as keys of their own.
 
 Textual takes some of what terminals send for them (Escape and the character) for other keys: alt+b for ctrl+left, alt+$
-for $, alt+0 for what a Mac types with it. Where such keys are bound, and where Escape and a letter may come as quickly,
-they are told apart. What begins longer sequences of terminals (`[`, `O`, `]`) cannot be.
+for $, alt+0 for what a Mac types with it. Where such keys are bound, they are kept apart from Escape followed quickly
+by a letter. Characters that begin longer sequences of terminals (`[`, `O`, `]`) cannot be.
 """
 
 from typing import Any, NamedTuple, cast

@@ -87,7 +87,7 @@ class Attention:
         self.means = means
         self._clock = clock
         self._focused: bool | None = None
-        """None: the terminal never said."""
+        """None: the terminal did not report it."""
         self._last_key = float("-inf")
         self._waits: Call | None = None
         self._since = 0.0

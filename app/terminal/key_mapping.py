@@ -1,7 +1,7 @@
 """The person's keys in the bindings of each widget, made once and not with every key.
 
-Textual's own keymap is applied anew to a copy of all bindings on the way, twice for each key: with a hundred ids, that
-took 15 ms of each letter. So the bindings are made when a widget gets its first key.
+Textual applies its keymap to a copy of all bindings on the way, twice for each key: with a hundred ids, that took 15 ms
+of each letter. So the bindings are made when a widget gets its first key.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 
 
 def rebound(declared: BindingsMap, keymap: Mapping[str, str]) -> BindingsMap:
-    """The bindings with these keys, by id; what is bound anew comes before what else has the key."""
+    """The bindings with these keys, by id; changed ones come before others with the same key."""
     new: dict[str, list[Binding]] = {}
     kept: dict[str, list[Binding]] = {}
     done: set[str] = set()

@@ -1,8 +1,8 @@
 """Sequences of keys (`g g`, `ctrl+x ctrl+s`): those that begin one wait for the next, and none is lost.
 
-A complete sequence goes on as one key that is called like it, so that bindings know nothing of all this. Keys that turn
-out to be none go on one by one; so do those after which nothing comes for a second. Where code is decided about no
-sequence begins, and what began elsewhere before the focus went there is dropped.
+A complete sequence is passed on as one key of that name, so that bindings need not know about sequences. Keys that do
+not complete one are passed on one by one; so are those after which nothing comes for a second. No sequence begins in a
+question about code, and one that began before the focus moved there is dropped.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -34,7 +34,7 @@ class SequenceState(Generic[Pressed]):
         self.pending: list[Pressed] = []
 
     def press(self, key: Pressed, sequences: Collection[str]) -> list[Pressed]:
-        """What goes on now, where these sequences mean something; nothing while one may become complete."""
+        """The keys to pass on, with these sequences bound; none while a sequence may become complete."""
         name = " ".join(one.key for one in (*self.pending, key))
         if name in sequences:
             self.pending = []
@@ -58,7 +58,7 @@ def sequences_of(keymap_keys: Iterable[str]) -> frozenset[str]:
 
 
 class SequenceKeys:
-    """The sequences of an app: `show` is told what waits, "" for nothing."""
+    """The sequences of an app: `show` is called with the keys that wait, "" for none."""
 
     def __init__(
         self, app: App[None], mapping: KeyMapping, sequences: frozenset[str], show: Callable[[str], object]
@@ -76,7 +76,7 @@ class SequenceKeys:
         return bool(self._state.pending)
 
     def press(self, event: Key) -> list[Key]:
-        """The keys that go on now."""
+        """The keys to pass on now."""
         place: DOMNode = self._app.focused or self._app.screen
         if not self.waits and event.key not in self._first:
             return [event]

@@ -1,7 +1,6 @@
-"""What stands on the screen with NO_COLOR: the terminal's own two colours, and what colour said in other ways.
-
-With the theme of the terminal's sixteen colours each of them has a meaning: that what the keys act on lies on one is
-said by reversing it, that words are beside the point by dimming them, and that they matter by bold letters.
+"""The screen with NO_COLOR: the terminal's own two colours, and other signs for what colours mean. Each of the sixteen
+colours of the `terminal` theme has a meaning: the row that the keys act on is reversed, secondary words are dim, and
+important ones are bold.
 """
 
 from functools import lru_cache

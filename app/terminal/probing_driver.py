@@ -43,7 +43,7 @@ class ProbingDriver(GuardedDriver):
 
     @property
     def knows_clipboard(self) -> bool:
-        """Whether the terminal said that programs can read its clipboard."""
+        """Whether the terminal reported that programs can read its clipboard."""
         return self._answers.known.clipboard
 
     def start_application_mode(self) -> None:
@@ -56,7 +56,7 @@ class ProbingDriver(GuardedDriver):
             self.write(TELL_GROUND)
 
     def stop_application_mode(self) -> None:
-        """As ever; the terminal reports nothing to whoever comes next."""
+        """As in the base, and turn off the terminal's reports, which the next program would get."""
         if self._asks:
             self.write(TELL_NO_GROUND)
         super().stop_application_mode()

@@ -289,7 +289,7 @@ def _lay_over(below: Row, x: int, row: Row, width: int, columns: int) -> Row:
 
 def _differences(before: Row, after: Row) -> Iterator[tuple[int, list[Run]]]:
     """Where to write which cells, from left to right."""
-    # Terminals differ in what is wide, so that all that follows may stand elsewhere.
+    # Terminals differ in what is wide, so everything after it may be in another column.
     if not (before.plain and after.plain) or all(style == UNKNOWN for _, style in before.runs):
         if any(style == UNKNOWN for _, style in after.runs):
             yield from _stretches(0, after.cells, None)

@@ -53,7 +53,7 @@ _NUL = "ctrl+@"
 """What most terminals send for Ctrl+Space."""
 
 PATIENCE_FOR_NEXT = 1.0
-"""Seconds after which a key that was held back goes on alone."""
+"""Seconds after which a key that was held back is passed on alone."""
 
 
 class TypingOrder(App[None]):
@@ -79,7 +79,7 @@ class TypingOrder(App[None]):
         self.mapping: KeyMapping | None = None
         """What binds the person's own keys, where there are some."""
         self.catch_key: Callable[[Key], None] | None = None
-        """Gets every key in the place of all else, while it is set."""
+        """Gets every key instead of the app, while it is set."""
         self.keymap: Mapping[str, str] = {}
         """The keys that differ from the declared ones, by the id of a binding."""
         self._has_place = False
@@ -175,7 +175,7 @@ class TypingOrder(App[None]):
 
 
 async def _look_on(order: TypingOrder, turn: int, steps: int = 0, rounds: int = ROUNDS) -> None:
-    """The key of this number takes long: the next ones go on if it makes no step in this many turns of the loop."""
+    """This key takes long: the next ones are passed on if it makes no step in this many turns of the loop."""
     if turn != order._turn or not order._under_way:
         return
     if steps != order._steps:

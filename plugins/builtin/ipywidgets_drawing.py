@@ -293,7 +293,7 @@ def html_text(value: object) -> str:
 
 
 def widget_label(widget: KernelWidget) -> str:
-    """What stands before it, on one line."""
+    """The widget's label, on one line."""
     return " ".join(html_text(widget.state.get("description")).split())
 
 
@@ -301,7 +301,7 @@ def widget_label(widget: KernelWidget) -> str:
 
 
 class _Scale(NamedTuple):
-    """Where numbers lie between the ends of a widget."""
+    """Where numbers are between the ends of a widget."""
 
     low: float | None
     high: float | None

@@ -45,7 +45,7 @@ from oi_tui.plugins.builtin.notebook_form import (
 )
 
 METADATA_KEY = "oi_tui"
-"""The key in metadata under which stands what is only ours."""
+"""The key in metadata for values that only we use."""
 
 PLAN_KEY = "plan"
 """Marks the cell that shows the plan: the plan itself is in the metadata of the notebook."""
@@ -93,7 +93,7 @@ def notebook_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
 
 
 def tail_gap(output: StreamOutput) -> str:
-    """What stands between head and tail of a long stream."""
+    """The note between head and tail of a long stream."""
     left_out = output.tail.left_out_characters if output.tail is not None else 0
     joint = "" if output.text.endswith("\n") or not output.text else "\n"
     return f"{joint}[… {left_out:,} characters left out …]\n" if left_out else ""

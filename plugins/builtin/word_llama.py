@@ -16,7 +16,7 @@ from oi_tui.plugins.api import Embedding, hookimpl
 def _load() -> Any:
     import wordllama  # a third of a second, with numpy
 
-    # It looks for its tokenizer in a folder of another name, unless it is told where.
+    # It looks for its tokenizer in a folder of another name, unless it gets a path.
     return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
 
 

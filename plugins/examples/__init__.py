@@ -1,1 +1,1 @@
-"""Whole plugins to start from; nothing loads them that was not told to by an entry point."""
+"""Complete plugins to start from; none is loaded unless an entry point names it."""

@@ -9,8 +9,8 @@ FRAME = 1 / 30
 """Seconds between two frames, at least."""
 
 AT_ONCE = 4
-"""Frames that may follow each other at once after a rest, so that a quick answer is seen quickly. They count: later
-ones wait until no more were drawn than the eye sees."""
+"""Frames that may follow each other at once after a rest, so that a quick answer is seen quickly. They count:
+later frames wait until the average is within the limit again."""
 
 IDLE = 0.005
 """Seconds between two portions of work that nobody waits for."""

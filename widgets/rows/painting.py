@@ -15,7 +15,7 @@ PILL_REACH = 16
 
 
 class RowInk(Protocol):
-    """Styles of what lies over rows, and of where there are none."""
+    """Styles of what is drawn over rows, and of empty rows."""
 
     page: Style
     console: Style

@@ -18,7 +18,7 @@ class RowStrip(Strip):
     def __init__(self, segments: Iterable[Segment], width: int, joint: str, lead: int, reach: int) -> None:
         super().__init__(segments, width)
         self.joint = joint
-        """What stands between the row above and this one: a newline, or what a soft break swallowed."""
+        """The text between the row above and this one: a newline, or what a soft wrap removed."""
         self.lead = lead
         """Cells before the text: gutter, indentation of a continued row, line number."""
         self.reach = reach

@@ -25,7 +25,7 @@ class Finish(NamedTuple):
 
 
 class RowView:
-    """The rows that one widget shows, with what lies over them: matches, selection, cursor, scroll bar, pill."""
+    """The rows that one widget shows, and what is drawn over them: matches, selection, cursor, scroll bar, pill."""
 
     def __init__(self, host: Widget, ink: RowInk, ground: Literal["page", "console"], filtered: Filtered) -> None:
         """`ground` is the colour where there are no rows; `filtered` gives a row as Textual's filters want it."""
@@ -69,7 +69,7 @@ class RowView:
             self._host.refresh(*(Region(0, y, width, 1) for y in dirty))
 
     def forget(self) -> None:
-        """All rows are others now: for another size, theme, or way to show pictures."""
+        """Forget all rows: they depend on the size, the theme, or the way to show pictures."""
         self.rows, self._marks = (), ()
 
     def use(self, ink: RowInk) -> None:
@@ -121,8 +121,7 @@ class RowView:
         return Strip.blank(self._host.size.width, self._ink.page if self._ground == "page" else self._ink.console)
 
     def _finish_row(self, y: int, cursor: int | None, selection: Selection | None) -> Strip:
-        """The row as it goes to the terminal. One on which nothing but the thumb lies is the same object as long as
-        it lives."""
+        """The row as it goes to the terminal. A row that has nothing but the thumb on it stays the same object."""
         finish = self._finish
         if y >= len(self.rows):
             return self._filtered(self._blank, finish.filters, finish.background)

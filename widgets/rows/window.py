@@ -1,4 +1,4 @@
-"""Where a window stands among items of some rows each. Knows no widget.
+"""The place of a window among items of some rows each. Knows no widget.
 
 The place is an item and a row inside it, so that nothing that changes above or below moves what is read.
 """

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from oi_tui.app.engine.core.session_records import SearchHit, SessionRecord
 
 DEEPEST = 4
-"""Levels of forks that are indented; deeper ones stand below these."""
+"""Levels of forks that are indented; deeper ones are listed below these."""
 
 IN_TEXT = "In the text"
 """Heading of what the engine's search found."""
@@ -48,7 +48,7 @@ class HitEntry(NamedTuple):
 
     hit: SearchHit
     first: bool
-    """Whether it is the first of its session: the title stands above it."""
+    """Whether it is the first of its session: the title is above it."""
 
 
 ListEntry = Heading | SessionEntry | HitEntry
@@ -132,7 +132,7 @@ def _span(day: int) -> tuple[float, float]:
 
 
 def day_name(day: int, today: int) -> str:
-    """Today, Yesterday, the weekday within a week, then the month, with its year where it is another one."""
+    """Today, Yesterday, the weekday within a week, then the month, with its year if that is not the present one."""
     match today - day:
         case 1:
             return "Yesterday"

@@ -90,7 +90,7 @@ class Panel(Vertical):
             self.query, self.archived = query, archived
 
     class Listed(Message):
-        """The rows were made anew: another session may be under the cursor."""
+        """The rows were listed again: another session may be under the cursor."""
 
     class CloseRequested(Message):
         """The panel is not wanted any more."""
@@ -171,7 +171,7 @@ class Panel(Vertical):
         self._refresh()
 
     def forget(self) -> None:
-        """The next time begins with the whole list, and with nothing said."""
+        """Begin with the whole list and without a message the next time."""
         self.query_one(Input).value = ""
         self.say("")
 

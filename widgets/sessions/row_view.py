@@ -133,7 +133,7 @@ class RowRenderer:
 
 
 def snippet_line(hit: SearchHit, room: int) -> Content:
-    """The place with its matches marked; what stands before the first one gives way."""
+    """The text around a match, with its matches marked; text before the first one is cut if needed."""
     pieces = [SnippetPart(text=one_piece(piece.text), matched=piece.matched) for piece in hit.snippet]
     if pieces and not pieces[0].matched and len(pieces) > 1:
         pieces[0] = SnippetPart(text=cut_left(pieces[0].text, _BEFORE_MATCH).lstrip())

@@ -23,7 +23,7 @@ SessionAction = Literal[
 """What a person can want here beyond moving."""
 
 EntryKey = tuple[str, str, str]
-"""Session, block and kind: what an entry is recognised by when the list is made anew."""
+"""Session, block and kind, by which an entry is found again in a new list."""
 
 
 class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):

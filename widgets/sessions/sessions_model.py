@@ -10,7 +10,7 @@ from oi_tui.widgets.sessions.listing import ListEntry, haystack, list_hits, list
 from oi_tui.widgets.sessions.row_view import folder_text
 
 SHORTEST = 2
-"""Characters of a search in texts; one stands nearly everywhere."""
+"""Characters of the shortest search in texts; a single one is nearly everywhere."""
 
 
 class SessionsModel:
@@ -20,7 +20,7 @@ class SessionsModel:
         self._home = home
         self.archived = False
         self.known = False
-        """Whether the engine has told them."""
+        """Whether the engine has sent them."""
         self.cut = False
         """Whether there are more."""
         self.behind = 0

@@ -22,7 +22,7 @@ FEWEST_CELLS = 100
 
 
 MARKS = {"pinned": "pinned · always sent to the model", "left out": "left out · the model is not sent this"}
-"""What stands below a block that is marked."""
+"""The words below a marked block."""
 
 
 class BlockCell:

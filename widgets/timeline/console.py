@@ -153,7 +153,7 @@ class ConsoleStream:
 
 
 def cut_note(extent: Extent, fold: FoldState, whole: WholeOutput | None, keys: BlockKeys) -> str:
-    """The note in place of the lines that are not drawn, and the key that shows them."""
+    """The note instead of the lines that are not drawn, and the key that shows them."""
     count = f"{extent.lines:,} more lines" if extent.lines else f"{extent.characters:,} more characters"
     if fold != "open":
         return f"… {count}{keys.to_show}"
@@ -175,7 +175,7 @@ def shown_lines(count: int, fold: FoldState) -> Iterable[int | None]:
 
 
 def fold_note(count: int, fold: FoldState, keys: BlockKeys) -> str:
-    """The note in place of omitted lines."""
+    """The note instead of omitted lines."""
     if fold == "open":
         return f"… {count + HEAD_LINES + TAIL_LINES - MOST_LINES:,} more lines are left out here"
     return f"… {count:,} more lines{keys.to_show}"

@@ -73,7 +73,7 @@ def draw(order: Order, graphics: Graphics, number: int) -> DrawnPicture:
 
 
 def _kitty(order: Order, cell: tuple[int, int], number: int) -> DrawnPicture:
-    """Drawn anew as PNG: the terminal's decoder gets nothing that a stranger wrote."""
+    """Encoded again as PNG: the terminal's decoder gets no bytes of a stranger."""
     from PIL import Image  # heavy, and many sessions never see a picture
 
     picture = order.source.pixels(order.size, order.box, keep=order.keep)
@@ -104,7 +104,8 @@ def _in_cells(order: Order, parts: CellParts) -> list[Line]:
 
 
 def _bold(picture: "Image", size: tuple[int, int]) -> "Image":
-    """A drawing in fewer pixels. Thin lines do not fade: what stands out of its ground counts more than its share."""
+    """A drawing in fewer pixels. Thin lines do not fade: pixels that differ from the background count more than
+    others."""
     from PIL import Image, ImageChops, ImageStat  # heavy, as above
 
     mean = picture.resize(size, Image.Resampling.BOX)

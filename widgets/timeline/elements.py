@@ -113,7 +113,7 @@ class Element:
 
 
 class ElementColumn(Stack):
-    """Drawn elements one under the other, empty ones too; each can be drawn anew, with another height."""
+    """Drawn elements one below the other, empty ones too; each can be drawn again, with another height."""
 
     def __len__(self) -> int:
         return len(self._pieces)

@@ -1,4 +1,4 @@
-"""The words of a figure, and where they stand as text over a picture too coarse to read them in.
+"""The words of a figure, and their places as text over a picture that is too coarse to read them.
 
 Our part inside a Python kernel sends them beside the picture (`in_kernel_figures.py` has the shape). They come from a
 stranger: what has the wrong shape is left out.
@@ -23,7 +23,8 @@ _LONGEST_WORDS = 300
 WordRole = Literal["title", "x-label", "y-label", "legend", "note", "x-tick", "y-tick"]
 
 _ROLES: tuple[WordRole, ...] = ("title", "legend", "x-label", "note", "x-tick", "y-tick", "y-label")
-"""Whose place is taken first. A label of the y axis stands where it can; of ticks that crowd, some are left out."""
+"""In the order in which they get their place. A label of the y axis takes any free place; of crowded ticks, some are
+left out."""
 
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 

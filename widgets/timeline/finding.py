@@ -29,7 +29,7 @@ class Finder:
         self._search = search
         self._counts: dict[int, int] = {}
         self._changed: dict[int, None] = {}
-        """Blocks to be counted anew, in order."""
+        """Blocks to count again, in order."""
         self._begun = False
         self.total = 0
         """Matches that were counted so far."""

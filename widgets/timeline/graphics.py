@@ -17,7 +17,7 @@ class Graphics(NamedTuple):
 
     protocol: Protocol = "cells"
     cell: tuple[int, int] = (10, 20)
-    """Width and height of a cell in pixels, where the terminal told it; else a common one."""
+    """Width and height of a cell in pixels, as the terminal reported; else a common size."""
     colours: int = 256
     """Colours that a sixel picture can have."""
     largest: tuple[int, int] = (1000, 1000)

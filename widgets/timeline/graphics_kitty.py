@@ -32,7 +32,7 @@ _MARKS = """
 1b6d-1b73 1cd0-1cd2 1cda-1cdb 1ce0 1dc0-1dc1 1dc3-1dc9 1dcb-1dcc 1dd1-1de6 1dfe 20d0-20d1 20d4-20d7 20db-20dc 20e1
 20e7 20e9 20f0 2cef-2cf1 2de0-2dff a66f a67c-a67d a6f0-a6f1 a8e0-a8f1 aab0 aab2-aab3 aab7-aab8 aabe-aabf aac1
 fe20-fe26 10a0f 10a38 1d185-1d189 1d1aa-1d1ad 1d242-1d244"""
-"""The marks that mean 0, 1, 2 ...: what stands above letters in Unicode 6.0 and is never composed with them."""
+"""The marks that mean 0, 1, 2 ...: combining marks above letters of Unicode 6.0 that are never composed with them."""
 
 
 def _marks() -> Iterator[str]:

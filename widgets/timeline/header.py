@@ -73,7 +73,7 @@ def header_line(block: ActionBlock, facts: HeaderFacts, ink: Ink, width: int, *,
 
 
 def _reason(block: ActionBlock) -> str:
-    """Why it was refused or sent back, as one line; "" where nobody said."""
+    """Why it was refused or sent back, as one line; "" if there is no reason."""
     return spaced_line(block.refusal) if block.state == "refused" and block.ending is None else ""
 
 
@@ -176,7 +176,7 @@ def _wrote(written: WrittenFiles, undo: str, style: Style) -> Iterator[HeaderPar
 
 
 def _stale(inputs: Sequence[RunInput]) -> str:
-    """Which variables it used that are others now, else those that stale code made."""
+    """The variables it used that have changed since, else those that stale code made."""
     changed = [spaced_line(safe_text(one.name)) for one in inputs if one.stale_by not in ("", one.block_id)]
     old = [spaced_line(safe_text(one.name)) for one in inputs if one.stale_by == one.block_id]
     more = f" and {len(changed or old) - NAMED} more" if len(changed or old) > NAMED else ""

@@ -31,7 +31,7 @@ def count_hidden(block: Block) -> int:
 
 
 def has_picture(block: Block) -> bool:
-    """Whether a picture stands among the outputs."""
+    """Whether there is a picture among the outputs."""
     return isinstance(block, Action) and any(
         isinstance(output, RichOutput) and any(mime.startswith("image/") for mime in output.data)
         for output in block.outputs

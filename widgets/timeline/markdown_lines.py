@@ -32,7 +32,7 @@ _NARROWEST = 4
 
 @dataclass(slots=True)
 class _Indent:
-    """What stands before the lines of a list item or quote."""
+    """The text before the lines of a list item or quote."""
 
     first: str
     rest: str

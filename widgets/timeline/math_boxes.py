@@ -75,7 +75,7 @@ def row_of(atoms: Sequence[Atom], *, spaced: bool = True) -> MathBox:
         if spaced and before and not blank and not called and atom.text[:1] != " " and _needs_space(before, kind):
             boxes.append(MathBox((" ",)))
         boxes.append(atom.box)
-        before = "open" if kind != atom.kind else kind  # a sign stands close to what it belongs to
+        before = "open" if kind != atom.kind else kind  # a sign is close to what it belongs to
     return join_side_by_side(boxes)
 
 

@@ -1,4 +1,4 @@
-"""What the commands of LaTeX look like in Unicode, and how what is there stands to its neighbours."""
+"""The commands of LaTeX as Unicode, and the spacing of symbols."""
 
 import unicodedata
 from functools import cache

@@ -105,7 +105,7 @@ class PictureRows:
     def _strip(self, number: int, drawn: DrawnPicture | None) -> RowStrip:
         ink = self._canvas.ink
         line: Line = drawn.lines[number] if drawn is not None else []
-        # No cell of it is text: what is copied is what stands around it.
+        # None of its cells is text: only the text around it is copied.
         lead = sum(segment.cell_length for segment in line)
         strip = self._canvas.strip(line, ink.console, "│", ink.console_faint, lead=lead)
         return strip if drawn is None or drawn.sheet is None else PictureStrip(strip, drawn.sheet, number, GUTTER)

@@ -21,12 +21,12 @@ _MOST_BYTES = 30_000_000
 _KEPT_PIXELS = 8_000_000
 """A decoded picture that is no larger is kept while it is looked at closely."""
 _HEAD = 64 * 1024
-"""Characters of base64 in which the size mostly stands."""
+"""Characters of base64 that usually contain the size."""
 _ORIENTATION = 0x0112
 _ROUNDING = 0.01
 """Of a cell: so little is no reason for one more."""
 _TURNED = (5, 6, 7, 8)
-"""Orientations that lie on their side."""
+"""Orientations that swap width and height."""
 
 PixelBox = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels of the upright picture."""

@@ -155,7 +155,7 @@ class Canvas:
 
     @cached_property
     def _recent_rows(self) -> dict[tuple[object, ...], RowStrip]:
-        """Rows that were made lately: a paragraph that grows is broken anew with each frame, into the same rows."""
+        """Rows of the last calls: a growing paragraph is wrapped with each frame, into the same rows."""
         return {}
 
     @cached_property

@@ -21,7 +21,7 @@ PAUSE = 0.001
 """Seconds between two slices. Only one is ever waited for: of several, one would come right after the other."""
 
 RECOUNT = 0.25
-"""Seconds after which a block that changed is counted anew; one that is being written changes with every frame."""
+"""Seconds after which a changed block is counted again; one that is being written changes with every frame."""
 
 _NOTHING: Iterator[None] = iter(())
 
@@ -54,13 +54,13 @@ class Searching:
         self._work()
 
     def find(self, step: int, start: MatchPlace) -> None:
-        """To the next place where the text stands, beginning with `start`."""
+        """Go to the next match, beginning with `start`."""
         if self._finder is not None:
             self._hunt = self._finder.next(step, start)
             self._work()
 
     def note_change(self, index: int) -> None:
-        """A block came or changed: while a search is on it is counted anew, a little later, for it may change again."""
+        """A block came or changed: during a search it is counted again a little later, since it may change further."""
         if self._finder is None:
             return
         self._finder.change(index)

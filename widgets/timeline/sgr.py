@@ -1,7 +1,4 @@
-"""Colour codes of a terminal (SGR), as far as a person sees something of them.
-
-Concealed text is shown all the same, and nothing blinks.
-"""
+"""Colour codes of a terminal (SGR), as far as they are visible. Concealed text is shown, and nothing blinks."""
 
 import re
 from functools import lru_cache
@@ -17,7 +14,7 @@ _CODE = re.compile(r"[0-9]{1,4}")
 
 @lru_cache(maxsize=4_096)
 def apply_sgr(state: Sgr, numbers: str) -> Sgr:
-    """What is set after the sequence with these `numbers`, as they stand between `\\x1b[` and `m`."""
+    """The style after the sequence with these `numbers`, those between `\x1b[` and `m`."""
     parameters = [[_number(code) for code in group.split(":")] for group in numbers.split(";")]
     while parameters:
         code, *details = parameters.pop(0)

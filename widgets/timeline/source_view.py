@@ -133,7 +133,7 @@ class SourceView(ScrollView, can_focus=False):
             for part, row in enumerate(_fold(line, room)):
                 self._rows.append((number if part == 0 else None, row))
         self.virtual_size = Size(width - self.styles.scrollbar_size_vertical, len(self._rows))
-        self.refresh()  # of the same size, it would not be painted anew by itself
+        self.refresh()  # if the size is the same, it would not be painted again by itself
 
     def _visible_height(self) -> int:
         """Rows that are neither outside of the screen nor cut off by what is around."""

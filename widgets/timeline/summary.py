@@ -1,4 +1,4 @@
-"""What the model reads in place of old turns, as rows: one line, and below it, when asked for, the text."""
+"""The summary that the model reads instead of old turns, as rows: one line, and the text below it if it is open."""
 
 from oi_tui.app.engine.core.blocks import SummaryBlock
 from oi_tui.app.engine.text.summaries import summary_title

@@ -54,7 +54,7 @@ class TableData:
     rows: tuple[tuple[str, ...], ...]
     """Every row has a cell for each column."""
     head: int
-    """Where the rows that were left out would stand: after this many of `rows`."""
+    """The place of the rows that were left out: after this many of `rows`."""
     total_rows: int
     total_columns: int
     """Columns of the whole, without those of the index."""

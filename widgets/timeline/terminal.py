@@ -86,7 +86,7 @@ class TerminalText:
         return changed if grown else 0
 
     def advance(self, budget: int | None = None) -> int:
-        """Take more of the text that is there; returns the first line that is not as it was."""
+        """Process more of the text; returns the first line that changed."""
         self._first_changed = len(self._lines) - 1
         self._work = 0
         self._budget = budget
@@ -110,7 +110,7 @@ class TerminalText:
         return len(self._lines) if shows else len(self._lines) - 1
 
     def line(self, number: int, limit: int | None = None) -> TextLine:
-        """A line, safe to show, with `…` in the place of what is beyond `limit` characters.
+        """A line, safe to show, with `…` for what is beyond `limit` characters.
 
         It is cleaned here and not when it came, since a character may come in two pieces.
         """

@@ -28,7 +28,7 @@ class TerminalRow:
                 self.write(self.cells, text, sgr)
 
     def write(self, column: int, text: str, sgr: Sgr) -> int:
-        """Put text over what is there; returns the column behind it."""
+        """Overwrite text; returns the column after it."""
         if column >= LONGEST_ROW:
             return column
         text, width = _crop(expand_tabs(text, column), LONGEST_ROW - column)

@@ -41,7 +41,7 @@ from oi_tui.widgets.timeline.viewport import Viewport
 from oi_tui.widgets.timeline.walking import Destination, walk
 
 REFINED = 1_000
-"""Blocks whose height is estimated anew in one go after a resize, which takes about 2 ms."""
+"""Blocks whose height is estimated again in one go after a resize, which takes about 2 ms."""
 
 LONG_JUMP = 500
 """Rows; further moves trust the estimated heights."""
@@ -203,7 +203,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self._frames.want()
 
     def search(self, needle: str) -> None:
-        """Mark all places where this text stands, and count them; "" ends the search."""
+        """Mark all matches of this text, and count them; "" ends the search."""
         self._search.begin(needle)
         self._frames.want()
 
@@ -316,9 +316,8 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self._stand(self.cursor, self._view.jump(round(share * max(0, self._view.total - self.size.height))))
 
     def action_find(self, step: int = 0) -> None:
-        """To the next place where the text stands (1), or the one before (-1), beginning with what is on the screen.
-
-        Without a step, and as long as nothing is looked for, ask for what to look for.
+        """Go to the next match (1) or the one before (-1), beginning with what is on the screen. Without a step, or
+        without a search, ask for the text.
         """
         if not (step and self._search.is_on):
             self.post_message(self.SearchWanted())

@@ -1,4 +1,4 @@
-"""The ways through a timeline: which block the keys act on, and where its window stands then."""
+"""Moving through a timeline: which block the keys act on, and the place of its window."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -55,7 +55,7 @@ def walk(view: Viewport, cursor: int | None, way: Destination, step: int) -> Sta
 
 
 def _to_block(view: Viewport, cursor: int, step: int) -> Stand:
-    """The next block, after what of this one lies beyond the edge."""
+    """Go to the next block, after the rest of this one if it goes beyond the edge."""
     if hidden := view.hidden_rows(cursor, step):
         return Stand(cursor, view.scroll(step * min(max(1, view.height - 2), hidden)))
     index = min(max(0, cursor + step), len(view.blocks) - 1)

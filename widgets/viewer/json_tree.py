@@ -148,7 +148,6 @@ class JsonTree(Tree[JsonBranch]):
             self.call_after_refresh(self._put_line, line)
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[JsonBranch]) -> None:
-        """The position is another."""
         event.stop()
         self.post_message(self.Moved())
 

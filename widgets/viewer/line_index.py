@@ -63,7 +63,7 @@ class LineIndex:
 
     @classmethod
     def of(cls, text: str) -> "LineIndex":
-        """The lines of a text that is there already."""
+        """The lines of a complete text."""
         data = text.encode("utf-8", errors="replace")
         return cls(lambda offset, count: data[offset : offset + count], len(data))
 
@@ -136,7 +136,7 @@ class LineIndex:
         return self._break_at(line) if line else 0
 
     def at(self, offset: int) -> int:
-        """The counted line in which a byte lies, or the last one before it."""
+        """The counted line that contains a byte, or the last one before it."""
         low, high = 0, max(0, self.count - 1)
         while low < high:
             middle = (low + high + 1) // 2
@@ -179,8 +179,8 @@ class LineIndex:
     def find(self, search: Search, start: int, step: int) -> Iterator[Step]:
         """Lines with matches, from `start` on and around to where it began, with steps between that only tell how far.
 
-        `step` is 1 or -1. All lines are counted first, if they are not yet. What stands over the place where a
-        line that is too long was cut is not found.
+        `step` is 1 or -1. All lines are counted first, if they are not yet. A match across the place where a long line
+        was cut is not found.
         """
         while not self.complete:
             self.advance()

@@ -81,7 +81,7 @@ class TextPane(Widget, can_focus=True):
 
     @property
     def position(self) -> str:
-        """Where the window stands, in words."""
+        """The position of the window, in words."""
         lines = self.lines
         if not lines.complete and self._end_wanted:
             return f"counting lines … {lines.share:.0%}"

@@ -14,7 +14,7 @@ class TableCursor:
         self._anchor: tuple[int, int] | None = None
 
     def to(self, grid: TableGrid, row: int, column: int | None = None) -> None:
-        """To a cell, or the nearest that there is."""
+        """Move to a cell, or the nearest one that exists."""
         self.row = max(0, min(row, grid.matching - 1))
         shown = grid.shown_columns
         self.column = self.column if column is None else column

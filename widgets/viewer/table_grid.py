@@ -22,7 +22,7 @@ UNSEEN_WIDTH = 10
 """Of a column that was not loaded yet."""
 
 _OWN_WORDS = ("object", "list", "struct", "array", "map")
-"""Types of which a value is told in other words where its own code must not run."""
+"""Types whose values are described in other words where their own code must not run."""
 
 _INDEX = -1
 """Number of the chunk that has the index."""
@@ -77,7 +77,7 @@ class TableGrid:
 
     @property
     def order(self) -> list[int]:
-        """The columns as they stand, those of the index first."""
+        """The columns in their order, those of the index first."""
         return [*self.index, *self.shown_columns]
 
     def cell(self, row: int, at: int) -> str | None:
@@ -105,7 +105,7 @@ class TableGrid:
         return msgspec.structs.replace(asked, **window)
 
     def next_question(self, rows: range, columns: Sequence[int], ref: str = "") -> FrameQuestion | None:
-        """What is to be loaded for a window; None if all of it is there."""
+        """The part to load for a window; None if it is complete."""
         bands = range(rows.start // CHUNK_ROWS, -(-min(rows.stop, self.matching) // CHUNK_ROWS))
         wanted = dict.fromkeys(at // CHUNK_COLUMNS for at in columns if at >= 0) or {0: None}
         for band in bands:

@@ -31,13 +31,13 @@ class TablePager:
         self.ref = ref
         self.grid = TableGrid(table)
         self.note = ""
-        """What there is to say, as a sentence."""
+        """The note about the table, as a sentence."""
         self.is_frozen = False
-        """What was loaded is all that there is: the table was changed, or is gone."""
+        """No more rows can be loaded: the table was changed, or is gone."""
 
     @property
     def gap(self) -> int | None:
-        """Number of the row that stands for rows that are not here."""
+        """Number of the row that marks rows that are not loaded."""
         is_ordered = self.grid.sort is not None or self.grid.where
         return self._loaded.gap if self.source is self._loaded and not is_ordered else None
 
@@ -158,7 +158,7 @@ class TablePager:
         return tuple(getattr(question, name) for name in ("sort", "descending", "where"))
 
     def _fall_back(self, why: str) -> None:
-        """What came with the result is what there is."""
+        """Show only the rows that came with the result."""
         self.source, self.is_frozen, self.ref = self._loaded, False, ""
         self.note = why
         hidden, self.grid = self.grid.hidden, TableGrid(self._table)

@@ -40,7 +40,7 @@ class TableSource(Protocol):
 
 
 class LoadedTable:
-    """A table of which all that there is has arrived."""
+    """A table that has arrived as a whole."""
 
     state = ""
 
@@ -50,7 +50,7 @@ class LoadedTable:
 
     @property
     def gap(self) -> int | None:
-        """Number of the row that stands for those that are not here, as long as rows are as they came."""
+        """Number of the row that marks rows that were left out, as long as the order is the original one."""
         return self._table.head if self._table.hidden_rows > 0 else None
 
     async def read(self, question: FrameQuestion) -> FramePage:

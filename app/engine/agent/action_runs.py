@@ -31,7 +31,7 @@ RunFailure = KernelError | AuditError
 
 
 class RunTerms(NamedTuple):
-    """What holds for all runs of a session."""
+    """The same for all runs of a session."""
 
     seal: Seal
     can_ask: bool
@@ -60,7 +60,7 @@ class ActionRuns:
         self._choices, self._halt, self._emit = choices, halt, emit
         self._seal, self._can_ask, self._clock, self._time_limit, self._find_written, self._keeper = terms
         self._left: dict[str, WrittenFiles | None] = {}
-        """What runs did to files as far as it can be undone, until it is told."""
+        """By block: which file changes of a run can be undone, until the person has been told."""
         self._inherited = 0 if runners.kernels.started_kernels() else len(transcript.blocks)
         self._executions: list[Execution] = []  # what runs; what it called is behind it
         self.calls = KernelCalls(runners, decisions, emit, self.action, self.execute, self.stop_called)
@@ -110,8 +110,8 @@ class ActionRuns:
     async def perform(
         self, block: ActionBlock, emit: Emit, ruling: PolicyDecision | None, apart: Runner | None = None
     ) -> RunFailure | None:
-        """Run this, which was decided about. KernelError where there is no such kernel or tool; a failure of the kernel
-        that there is has been emitted when it is returned."""
+        """Run an approved action. KernelError where there is no such kernel or tool; a failure of the kernel that there
+        is has been emitted when it is returned."""
         installs = ruling.offer if ruling is not None and ruling.installs else ()
         own = self._runners.kernels.pip_installer(installs) if installs else None
         runner = apart or own or self._runners.get(block)

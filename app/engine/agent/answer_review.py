@@ -1,4 +1,4 @@
-"""What the model reads about its own answer where that cannot stand: a call that nobody can read, a missing file."""
+"""Messages to the model about its own answer: a call that cannot be parsed, a file that is missing."""
 
 import asyncio
 from collections.abc import Sequence

@@ -48,7 +48,7 @@ class AnswerStream:
     ) -> None:
         """`tools` are the names of those that may be called beside `execute`."""
         self.truncated = False
-        """Whether the model said that it had to stop at its token limit."""
+        """Whether the model stopped at its token limit."""
         self._emit = emit
         self._parser = AnswerParser(canonical, self._emit_timed, tools)
         self._clock = clock

@@ -11,7 +11,7 @@ class ApprovalState:
     def __init__(self, mode: ApprovalMode) -> None:
         self._mode = mode
         self.after_planning: ApprovalMode = "ask" if mode == "plan" else mode
-        """Nothing milder than what the user said."""
+        """The mode after plan mode; never less strict than the person's choice."""
 
     @property
     def mode(self) -> ApprovalMode:

@@ -65,8 +65,8 @@ class Compactor:
         room: int | None,
         focus: str = "",
     ) -> None:
-        """From now on a summary stands for these groups and for what the one `before` covers. `room`: tokens of the
-        estimate that a request may have, None if unknown. TurnStopped if the person stops it: nothing has changed."""
+        """Replace these groups, and what the summary `before` covers, by a new summary. `room`: tokens of the estimate
+        that a request may have, None if unknown. TurnStopped if the person stops it: nothing has changed."""
         turns = sum(group.is_prompt for group in groups) + (before.turns if before is not None else 0)
         text, name, failure = before.text if before is not None else "", "", None
         self._emit(SummaryStarted(turns=turns))
@@ -152,7 +152,7 @@ async def read_aside(model: Model, request: ChatRequest, emit: Emit, longest: in
 
 
 def _as_text(group: MessageGroup) -> str:
-    """What was said, by whom, with long outputs cut."""
+    """The conversation as text, by speaker, with long outputs cut."""
     lines: list[str] = []
     for message in group.short:
         said = "\n".join([message.text, *(f"{call.name}({call.arguments})" for call in message.calls)]).strip()

@@ -13,8 +13,8 @@ INSIST = (
     "If it cannot be done, write: The task is impossible. "
     "If you need something from me, write: I need input."
 )
-"""Said after an answer without code. Sentences to copy, because small models copy better than they choose: told of
-them any earlier, they say that the task is done and not what came out."""
+"""Said after an answer without code. Sentences to copy, because small models copy better than they choose: if they read
+them any earlier, they answer that the task is done and leave out the result."""
 
 Outcome = Literal["done", "impossible", "input"]
 
@@ -24,7 +24,7 @@ _ENDS: dict[Outcome, re.Pattern[str]] = {
     "input": re.compile(r"\b(?:i|we) (?:still )?need (?:your |more |some |further )*(?:input|information)\b"),
 }
 _DOUBT = re.compile(r"\b(?:if|when|whenever|until|till|once|unless|whether|before|after|not|n't|never|say|write)\b")
-"""What stands before the words where they tell of no end: “once the task is done”."""
+"""Words before a phrase that show that the task is not done yet: “once the task is done”."""
 
 IN_WORDS: dict[Outcome, str] = {
     "done": "",

@@ -40,7 +40,7 @@ class SizedGroup(Protocol):
 
     @property
     def is_prompt(self) -> bool:
-        """Whether the person said it."""
+        """Whether this is a prompt of the person."""
         ...
 
     @property
@@ -61,7 +61,7 @@ class ContextPlan(NamedTuple):
     pinned: tuple[int, ...] = ()
     short: frozenset[int] = frozenset()
     summary: SummaryBlock | None = None
-    """What stands for those before `first`."""
+    """The summary of the groups before `first`."""
     tokens: int = 0
     """Of all these groups, in the unit of the estimate."""
     cover: int = 0
@@ -88,10 +88,9 @@ def plan_context(
     short: frozenset[int] = frozenset(),
     final: bool = False,
 ) -> ContextPlan:
-    """What goes into this many tokens, of the estimate's unit; None is no limit.
-
-    The `summary` stands for the groups before `first`. `short` are those that were shortened before. `final`: there
-    will be no further summary, so whatever is long is cut.
+    """Choose what fits into this many estimated tokens; None is no limit. The `summary` covers the groups before
+    `first`. `short` are those that were shortened before. `final`: there will be no further summary, so whatever is
+    long is cut.
     """
     count = len(groups)
     prompt = max((index for index in range(count) if groups[index].is_prompt), default=count)

@@ -1,7 +1,7 @@
-"""What of a conversation goes to a model: as much as it takes, counted before anything is sent.
+"""The part of a conversation that a request sends: as much as fits the model's context, counted beforehand.
 
-Counts are estimates until a server has counted a request; from then on they are mended by what it said. What a model
-takes is what is known of it, or what its server said when it refused a request.
+Counts are estimates until a server has counted a request; from then on its counts correct them. What a model takes is
+what is known of it, or what its server said when it refused a request.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ ROWS = 200
 """Blocks that are listed one by one, the largest ones."""
 
 TITLE = 80
-"""Characters of what is said of a block in a row."""
+"""Characters of a block's description in a row."""
 
 SMALL = 1_000
 """Tokens up to which what a server counts more is what it adds to each request, whatever its length."""
@@ -175,7 +175,7 @@ class ContextWindow:
         tell(ContextFound(context=await self.describe(self._choices.model)))
 
     async def describe(self, model: Model | None) -> ContextUse:
-        """What takes the room, as far as it can be told."""
+        """What takes the room, as far as it is known."""
         if model is None:
             return ContextUse()
         built = await self._prepare(model, keep=False)

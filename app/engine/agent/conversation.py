@@ -25,7 +25,7 @@ PICTURE = 1_000
 
 
 class MessageGroup:
-    """What is said of neighbouring blocks: a prompt, or one answer of the model with what its code gave."""
+    """The messages of neighbouring blocks: a prompt, or an answer of the model with the results of its code."""
 
     def __init__(self, blocks: tuple[Block, ...], first: int, redactor: Redactor, limit: int, images: bool) -> None:
         """`first` is the index of its first block, `limit` as in `Conversation`."""
@@ -53,7 +53,7 @@ class MessageGroup:
         return next((block for block in self.blocks if isinstance(block, Action)), self.blocks[-1])
 
     def is_of(self, blocks: tuple[Block, ...], first: int, *, images: bool) -> bool:
-        """Whether these blocks are the very same, and stand where they stood."""
+        """Whether these are the same blocks at the same places."""
         same = len(blocks) == len(self.blocks) and all(map(is_, blocks, self.blocks))
         return same and (first, images) == (self.first, self.images)
 
@@ -88,7 +88,7 @@ class Conversation:
         """Of which these are the groups."""
 
     def groups(self, blocks: Sequence[Block], *, images: bool = False) -> Sequence[MessageGroup]:
-        """What is said of each part of the conversation; not to be changed."""
+        """The messages of each part of the conversation. Do not modify the result."""
         same = 0
         for one, other in zip(blocks, self._blocks, strict=False):
             if one is not other:
@@ -152,7 +152,7 @@ def count_messages(messages: Iterable[ChatMessage]) -> int:
 
 
 def count_tools(tools: Iterable[ToolSpec]) -> int:
-    """Tokens of what is said of tools, about."""
+    """Estimated tokens of the tools' descriptions."""
     return sum(estimate_tokens(as_json(tool).decode()) for tool in tools)
 
 

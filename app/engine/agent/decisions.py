@@ -72,7 +72,7 @@ class Decisions:
         """What has not been looked through for it yet."""
         self._previews = Previews()
         self._agreed: dict[str, frozenset[str]] = {}
-        """By a call that the person said yes to: the tools that its question named."""
+        """By id of an approved call: the tools that its question named."""
         self.keeper: RunKeeper = NO_KEEPER
         self.objection: Callable[[ActionBlock], Judgement | None] = lambda block: None
         """What plugins have against an action."""
@@ -88,7 +88,7 @@ class Decisions:
         self._grants.end_turn()
 
     def end_planning(self) -> bool:
-        """Back to the mode before plan mode; False where that goes on because the settings say so."""
+        """Return to the mode before plan mode; False if the settings ask for plan mode."""
         self.mode = self.approval.after_planning
         return not self.is_planning
 
@@ -348,7 +348,7 @@ class Decisions:
                 if verdict == "always":
                     try:
                         reason = self._grants.add(self._case(proposed, ruling), verb.scope)
-                    except ValueError:  # the sandbox is another one by now: it runs this once
+                    except ValueError:  # the sandbox has changed by now; this runs once
                         verdict = "run" if same else "edit"
                 if ruling.reading is not None:
                     self._handed.update(one.key for one in ruling.reading.handovers)

@@ -1,4 +1,4 @@
-"""The one way for events: each is folded into the transcript, then told to the observers in their order."""
+"""The one way for events: each is folded into the transcript, then passed to the observers in their order."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from oi_tui.app.engine.core.events import (
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 Observer = Callable[[AnyEvent], None]
-"""Told of every event once it is folded. It cannot stop what happens: what may not begin is stopped by a `Seal`."""
+"""Called with every event once it is folded. It cannot prevent anything; a `Seal` can."""
 
 MAY_BE_LATE = (
     OutputAdded,
@@ -27,7 +27,7 @@ MAY_BE_LATE = (
     OutputKept,
     OutputDropped,
 )
-"""What may come of a run long after its end, the most frequent first."""
+"""Events that may follow a run long after its end, the most frequent first."""
 
 
 class Emitter:

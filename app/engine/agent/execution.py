@@ -41,7 +41,7 @@ RETRY = 0.05
 
 
 Seal = Callable[[ExecutionStarted, ActionBlock], None]
-"""Told of a run before anything gets the source; returns when that is on record, AuditError if it must not begin."""
+"""Called before a run gets its source; returns once the run is on record, AuditError if it must not begin."""
 
 
 OUTAGE = 420.0
@@ -219,7 +219,7 @@ class Execution:
             self._go_without_input()
 
     def _go_without_input(self) -> None:
-        """A tool is told that there is no answer; code cannot go on."""
+        """A tool gets None as its answer; code is interrupted, since it cannot continue."""
         if isinstance(self.runner, ToolRunner):
             self.runner.decline()
             return
@@ -227,8 +227,8 @@ class Execution:
         self._notice("warning", "The code asked for input, and there is nobody to answer: it was interrupted.")
 
     def _judge_silence(self) -> str:
-        """The kernel does not respond: what can be done, or what is done where nobody can be asked. On a server it may
-        be at work all the same; its kernel says itself when it is given up."""
+        """The kernel does not respond: what can be done, or what is done where nobody can be asked. A kernel on a
+        server may still be working, and says itself when it is given up."""
         if self.can_ask:
             return f"You can interrupt it. {REPLACE}"
         if self.runner.elsewhere:

@@ -29,7 +29,7 @@ class GrantCase(NamedTuple):
     request: PolicyRequest
     ruling: PolicyDecision
     generation: int
-    """Of the kernel or tool: a fresh kernel is another one."""
+    """Of the kernel or tool; a restarted kernel has another one."""
     elsewhere: bool
     """Whether it would run on another machine."""
     rereads: bool

@@ -26,7 +26,7 @@ class RepeatGuard:
         self._last = ""
         self._errors: dict[tuple[str, str], int] = {}
         self._unasked = 0
-        """What ran of this answer since the person last said yes."""
+        """Actions of this answer that ran since the person last approved one."""
 
     def begin_answer(self) -> None:
         """Later actions belong to another answer."""

@@ -46,7 +46,7 @@ class Halt:
         self._asked = True
 
     def break_off(self) -> None:
-        """What is being waited for comes no more."""
+        """Stop waiting: the event will not arrive."""
         for waiting in self._waiting:
             waiting.cancel()
 

@@ -41,9 +41,9 @@ class HookCalls:
         self._acting: set[str] = set()
         """Blocks between their `before_action` and `after_action`: one that runs may have called another."""
         self._told = 0
-        """How many troubles this session was told of."""
+        """How many plugin errors this session has reported."""
         self._judged: tuple[str, str, Judgement | None] | None = None
-        """The last action by its id and source, and what was said of it: it is asked about several times."""
+        """The last action by its id and source, and the verdict of the plugins: they are asked several times."""
         self._instructions: tuple[InstructionPart, ...] | None = None
 
     @property
@@ -114,8 +114,8 @@ class HookCalls:
         return self._objection("check_prompt", text, "objects to the prompt")
 
     def answer_objection(self, text: str) -> tuple[str, str]:
-        """The plugin that has something against an answer, and what; a plugin that fails here objects to nothing: the
-        model could not mend that."""
+        """The plugin that objects to an answer, and its reason. A plugin that fails objects to nothing: the model could
+        not fix that."""
         for plugin, said in self._hooks.results("check_answer", **self._values(text=text)):
             if isinstance(said, str) and said.strip():
                 return plugin, _brief(said)
@@ -143,7 +143,7 @@ class HookCalls:
         return self._instructions
 
     def tell_troubles(self) -> None:
-        """Say what went wrong with plugins since it was last said, each thing once in this session."""
+        """Report new errors of plugins, each once in this session."""
         while self._told < len(self._hooks.troubles):
             trouble = self._hooks.troubles[self._told]
             self._told += 1  # first, for a plugin may see the notice, and fail again

@@ -34,7 +34,7 @@ SESSION = "this session"
 
 
 class Instructions:
-    """The parts of one session's system message, made anew for each request."""
+    """The parts of one session's system message, built for each request."""
 
     def __init__(
         self,

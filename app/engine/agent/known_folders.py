@@ -1,4 +1,5 @@
-"""The folders that code changed to, as far as its sources said so: a relative path may begin in any of them."""
+"""The folders that code may have changed to, as read from its sources: any of them can be the start of a relative
+path."""
 
 from oi_tui.app.engine.agent.runners import Runners
 from oi_tui.app.engine.core.blocks import ActionBlock
@@ -8,7 +9,7 @@ from oi_tui.app.engine.policy.rules import Base
 
 
 class KnownFolders:
-    """Those of one session: a kernel that is started anew begins in its folder again."""
+    """Those of one session. A restarted kernel begins in its own folder again."""
 
     def __init__(self, runners: Runners) -> None:
         self._runners = runners
@@ -16,7 +17,7 @@ class KnownFolders:
         """By what ran the code and its generation."""
 
     def copy(self) -> "KnownFolders":
-        """The same, which a fork goes on with."""
+        """A copy for a fork."""
         other = KnownFolders(self._runners)
         other._known = dict(self._known)
         return other

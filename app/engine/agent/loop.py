@@ -187,8 +187,8 @@ class Session:
             self.emit(TurnEnded(reason=stop.reason, detail=stop.detail))
 
     async def _ask(self, step: int) -> Sequence[str]:
-        """The actions that the model proposes, none where it goes on without any: it is done, and the user has said
-        more meanwhile, for instance. TurnStopped if the turn ends."""
+        """The actions that the model proposes, none if the turn continues without one: for instance the model is done,
+        and the person sent more. TurnStopped if the turn ends."""
         try:
             return await self.dialogue.ask(step)
         except TurnStopped as stop:
@@ -257,7 +257,7 @@ class Session:
         self.emit(decision_event(block, "skip", "rule", reason=self._obstacle(block) or "the turn was stopped"))
 
     def _obstacle(self, block: ActionBlock) -> str:
-        """Why this cannot follow what stands above it in its answer, "" if it can."""
+        """Why an action cannot run after those before it in its answer, "" if it can."""
         for earlier in map(self._runs.action, takewhile(lambda block_id: block_id != block.id, self._proposed)):
             if earlier.id in self._batch:
                 continue
@@ -332,7 +332,7 @@ class Session:
             await rebuild(blocks, perform, self.emit)
 
     async def come_back(self, kernel: RejoinableKernel, block_id: str) -> None:
-        """This kernel has the variables of earlier runs after all; if the run of a block goes on in it, follow that."""
+        """This kernel has the variables of earlier runs after all. If a run still continues in it, follow it."""
         await self._runs.come_back(kernel, block_id)
 
     # -- reaching in ---------------------------------------------------------------------------------

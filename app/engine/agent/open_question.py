@@ -18,7 +18,7 @@ class OpenQuestion:
     """Of one session; `answer`, `withdraw` and `give_up` reach into the `ask` that waits."""
 
     def __init__(self, turns: asyncio.Lock) -> None:
-        """`turns` is held while it waits: whoever asks the person asks one after the other."""
+        """`turns` is a lock: one question at a time."""
         self._turns = turns
         self._waiting: tuple[DecisionRequested, asyncio.Future[Decide | Revise | NoAnswer]] | None = None
 

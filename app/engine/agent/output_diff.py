@@ -9,13 +9,13 @@ from oi_tui.app.engine.core.outputs import ErrorOutput, Output, RichOutput, Stre
 from oi_tui.app.engine.text.mime import apply_carriage_returns, plain_text, without_escapes
 
 DIFF_LINES = 2_000
-"""Lines of each side that are looked at one by one; of longer outputs it is only told whether they differ."""
+"""Lines of each side that are compared one by one; longer outputs are only equal or not."""
 
 SHOWN_DIFF_LINES = 60
 """Most lines of a diff."""
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
-"""Where an object lies in memory: another place in each process."""
+"""The address of an object in memory, which differs in each process."""
 
 
 def output_diff(recorded: Sequence[Output], now: Sequence[Output]) -> str:

@@ -1,7 +1,7 @@
 """Which files are the session's own: written by its runs, and not touched by anybody else since.
 
-Such a file may be written anew, or deleted where the session made it, without a question: nobody's work but the
-session's is lost. The disk is looked at in threads, for a bounded time.
+Such a file may be overwritten, or deleted if the session made it, without a question: only the session's own work is
+lost. The disk is looked at in threads, for a bounded time.
 """
 
 import asyncio

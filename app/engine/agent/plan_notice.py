@@ -1,4 +1,4 @@
-"""What the model is told of its plan between two steps, and of plan mode before the first."""
+"""What the model reads about its plan between two steps, and about plan mode before the first."""
 
 from oi_tui.app.engine.core.events import NoticeAdded
 from oi_tui.app.engine.core.ids import new_id

@@ -20,7 +20,7 @@ SHOWN = ("text/x-diff", "text/markdown", "text/plain")
 
 
 class CallFacts(NamedTuple):
-    """What there is to say of a call before it runs."""
+    """What is known about a call before it runs."""
 
     origin: str = ""
     may_call: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Previews:
 
 
 def _editable(tool: Tool, source: str) -> EditableText | None:
-    """What of the call is edited as a text; None where the tool names none that is there."""
+    """The argument that is edited as a text; None if the tool names none of the call's arguments."""
     try:
         arguments = decode_arguments(source)
         found = tool.editable(arguments) if tool.editable is not None else None

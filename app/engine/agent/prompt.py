@@ -1,8 +1,7 @@
-"""What is said to the model: the system prompt, and blocks put into words; what leaves for the model leaves here.
-
-Nothing goes that a person could not see (invisible characters), and no secret that is known or looks like one.
-Small models set the tone: the system prompt is short, because naming libraries or adding rules measurably
-makes a 1.5-billion-parameter model worse, and larger ones do not need it.
+"""The text of requests: the system prompt, and blocks in words. Everything that the model reads passes here, without
+invisible characters and without secrets, known ones or what looks like one. Small models set the tone: the system
+prompt is short, because naming libraries or adding rules measurably makes a 1.5-billion-parameter model worse, and
+larger ones do not need it.
 """
 
 import contextlib
@@ -39,7 +38,7 @@ task{shell}.{others} It runs in {where} after the user approves it, variables ar
 {around}Do not guess results: run code. When the task is done, answer in one or two sentences without code."""
 
 FENCED = "```python code block"
-"""What a model writes that is not told otherwise."""
+"""The language of fences that a model uses by default."""
 
 NEXT = "If the task is done, answer in one or two sentences without code. If not, go on with the next code block."
 """Said after every output: it makes small models stop when they are done."""
@@ -79,8 +78,8 @@ _LABEL = re.compile(r"[A-Za-z0-9:._+#-]{1,60}")
 
 
 def system_prompt(languages: Sequence[str], cwd: str, around: str = "", *, helpers: bool = False) -> str:
-    """The one system message; `around` says what the code can reach and change, `helpers` that Python code stands
-    between such tags."""
+    """The one system message; `around` says what code can reach and change; with `helpers`, Python code is between
+    those tags."""
     block = f"block of Python code between a line {HELPERS} and a line {HELPERS_END}" if helpers else FENCED
     shell = " (```bash for shell commands)" if "shell" in languages else ""
     labels = [name for name in languages if name not in ("python", "shell") and _LABEL.fullmatch(name)]
@@ -135,7 +134,7 @@ class Teller:
             case [SummaryBlock()]:
                 return
             case [CodeBlock() | CallBlock() as block] if block.caller:
-                return  # whoever called it prints of it what is to be read
+                return  # the caller prints what the model should read of it
             case [CodeBlock() as block] if block.apart == FRESH_KERNEL:
                 return  # a test by the person: nothing of it is in the kernels that the model knows
             case [CodeBlock(author="user") | CallBlock(author="user") as block]:

@@ -95,7 +95,7 @@ def _lines(lines: Sequence[str], number: int, first: int) -> str:
 
 
 def _search(blocks: Sequence[Block], words: Sequence[str], redactor: Redactor) -> str:
-    """Where most of the words stand, the newest first; what was said since the last prompt is known."""
+    """The places with most of the words, newest first, but for those after the last prompt."""
     scored: list[tuple[int, int]] = []
     last = max((index for index, block in enumerate(blocks) if isinstance(block, UserBlock)), default=len(blocks))
     for index, block in enumerate(blocks[:last]):

@@ -18,7 +18,7 @@ PLANNING = "plan mode is on: nothing runs but tools that only read, until the us
 
 
 class Settled(NamedTuple):
-    """What comes of a proposal."""
+    """The outcome of a proposal."""
 
     made: DecisionMade
     stop: TurnStopped | None = None
@@ -27,7 +27,7 @@ class Settled(NamedTuple):
     """The policy's decision about the source that would run, None without one."""
 
     def of_edited(self) -> "Settled":
-        """The same about what the person edited before it was asked about anew: that it runs is an edit."""
+        """The same for an edited proposal: a run of it is recorded as an edit."""
         if self.made.verdict != "run":
             return self
         return self._replace(made=msgspec.structs.replace(self.made, verdict="edit"))

@@ -53,7 +53,7 @@ class RequiredAnswer:
         self._schema = schema
 
     def begin_turn(self) -> None:
-        """The model may be asked again as often as ever."""
+        """A new turn has all its attempts again."""
         self._objections, self._demanded = 0, False
 
     def shape(self, request: ChatRequest, model: Model) -> ChatRequest:

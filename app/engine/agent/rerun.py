@@ -1,7 +1,7 @@
 """Rebuilding the state of kernels: runs that are on record, repeated in order and compared with the record.
 
-The person chose each of them; what a rule or the source itself denies or asks about now is refused all the same. What
-comes out is not put into the conversation: the record stays what it was.
+The person chose each of them; what a rule or the source itself denies or asks about now is still refused. The new
+outputs are not added to the conversation, and the record does not change.
 """
 
 from collections import Counter

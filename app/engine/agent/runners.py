@@ -77,7 +77,7 @@ class Runners:
             return ""
 
     def time_limit(self, block: ActionBlock) -> float | None:
-        """Seconds that a call may take as its tool says; None where nothing is said."""
+        """The time limit that a tool sets for its calls, in seconds; None if it sets none."""
         tool = self.tool(block)
         return None if tool is None else tool.time_limit
 

@@ -37,7 +37,7 @@ class SessionChoices:
         self.aside: OpenModel | None = None
         """Opens the model for requests beside the conversation; None where that is the model itself."""
         self._allowed: dict[str, int] = {}
-        """Tokens that a model's server said it takes when it refused more, by the model's name."""
+        """By model: the tokens that its server accepts, as it said when it refused more."""
 
     @property
     def window(self) -> int | None:
@@ -70,7 +70,7 @@ class SessionChoices:
         self._tell()
 
     def end_planning(self) -> bool:
-        """Back to the mode before plan mode; False where that goes on because the settings say so."""
+        """Return to the mode before plan mode; False if the settings ask for plan mode."""
         ended = self._decisions.end_planning()
         self._tell()
         return ended

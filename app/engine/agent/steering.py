@@ -14,7 +14,7 @@ Steers = Callable[[], Coroutine[Any, Any, Sequence[TurnStarted]]]
 
 
 async def no_steers() -> Sequence[TurnStarted]:
-    """Nothing is ever said."""
+    """Steering messages where there are none."""
     return ()
 
 

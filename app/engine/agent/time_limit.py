@@ -27,7 +27,7 @@ class TimeLimit:
             self._timer = None
 
     def resume(self) -> None:
-        """It goes on, with what was left."""
+        """Continue with the time that remains."""
         if self._seconds and self._timer is None and not self._over:
             self._timer = asyncio.get_running_loop().call_later(self._left, self._end)
 

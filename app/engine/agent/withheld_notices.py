@@ -1,4 +1,4 @@
-"""Telling the person what the model is not told: once for each block, not with every request."""
+"""Notices about secrets that were withheld from the model: one for each block, not one for each request."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -62,7 +62,7 @@ def with_undo(written: WrittenFiles | None, left: WrittenFiles | None) -> Writte
 
 
 async def look_for_written(find: FindWritten, since: float) -> WrittenFiles | None:
-    """The files, without the first lines of what is named like credentials; None where nothing can be said."""
+    """The files that changed, without the first lines of those named like credentials; None if that is unknown."""
     try:
         async with asyncio.timeout(LOOKING):
             found = await asyncio.to_thread(find, since)

@@ -24,7 +24,7 @@ ActionState = Literal[
 
 
 ContextMark = Literal["", "pinned", "left out"]
-"""What the person said about a block and the model: sent however full the context is, or never."""
+"""Whether the person pinned a block (always sent to the model) or left it out (never sent)."""
 
 
 RerunState = Literal["", "running", "same", "differs", "error", "interrupted", "died", "refused"]
@@ -45,7 +45,7 @@ class UserBlock(Value, frozen=True, kw_only=True, tag="user"):
     origins: tuple[str, ...] = ()
     """Who else wrote of the text or the context: "MCP server notes"."""
     withheld: tuple[str, ...] = ()
-    """Names of the secrets in it that the model is not told, one for each place."""
+    """Names of the secrets in it that are withheld from the model, one for each place."""
     mark: ContextMark = ""
 
 
@@ -61,7 +61,7 @@ class ProseBlock(Value, frozen=True, kw_only=True, tag="prose"):
 
 
 class ThoughtBlock(Value, frozen=True, kw_only=True, tag="thought"):
-    """What the model thought before it said or did something: never code, never told to it again as prose."""
+    """What the model thought before its answer: never code, never sent back as prose."""
 
     id: str
     text: str = ""
@@ -115,7 +115,7 @@ class Action(Value, frozen=True, kw_only=True):
     duration: float | None = None
     """Seconds of the run, None until it ended."""
     withheld: tuple[str, ...] = ()
-    """Names of the secrets in source and outputs that the model is not told, one for each place."""
+    """Names of the secrets in source and outputs that are withheld from the model, one for each place."""
     mark: ContextMark = ""
 
     @property
@@ -193,7 +193,8 @@ class NoticeBlock(Value, frozen=True, kw_only=True, tag="notice"):
 
 
 class SummaryBlock(Value, frozen=True, kw_only=True, tag="summary"):
-    """What the model reads in place of everything up to a block, but for what is pinned; what it covers stays."""
+    """A summary that the model reads instead of everything up to a block, except pinned blocks. The session keeps those
+    blocks."""
 
     id: str
     text: str = ""
@@ -205,7 +206,7 @@ class SummaryBlock(Value, frozen=True, kw_only=True, tag="summary"):
     model: str = ""
     """Who wrote it."""
     focus: str = ""
-    """What the person said that matters."""
+    """What the person asked to keep."""
     used: bool = True
     """False where the person undid it: the model reads what it covers again."""
 

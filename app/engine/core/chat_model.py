@@ -203,7 +203,7 @@ class ModelWrapper:
         retry_now(self._model)
 
     def take_unreported(self) -> "AnswerUsage | None":
-        """About what the last answer cost, if it was left in the middle; told once."""
+        """Estimated usage of an answer that was interrupted; returned once."""
         return take_unreported(self._model)
 
 

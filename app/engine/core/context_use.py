@@ -1,11 +1,11 @@
-"""What takes the room in the context of a model, for whoever looks at it."""
+"""What takes the room in the context of a model, as `/context` shows it."""
 
 from typing import Literal
 
 from oi_tui.app.engine.core.values import Value
 
 ContextState = Literal["whole", "shortened", "summarised", "left out", "pinned"]
-"""How a block goes to the model; `summarised` ones do not go, a summary stands for them."""
+"""How a block is sent to the model; `summarised`: a summary replaces it."""
 
 
 class ContextPart(Value, frozen=True, kw_only=True):

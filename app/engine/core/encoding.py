@@ -1,7 +1,7 @@
-"""Text and values as bytes, whatever text it is: half of a surrogate pair has no place in UTF-8, and must stop nobody.
+"""Text and values as bytes. Half of a surrogate pair cannot be encoded in UTF-8, but must not raise here.
 
-Such text comes from servers, kernels, file names and exceptions. Most of it is cleaned where it comes in; what slips
-through is replaced here, before it would keep a session from being written down or told.
+Such text comes from servers, kernels, file names and exceptions. Most of it is cleaned where it comes in; the rest is
+replaced here, so that a session can always be saved and shown.
 """
 
 import re

@@ -23,7 +23,7 @@ Cause = Literal[
 ]
 
 PROGRAM_CLOSED = "The program was closed."
-"""Of a turn whose end says no more than that it was interrupted: it was by this."""
+"""The detail of a turn that ended only because the program was closed."""
 
 _STAGES: dict[EndingStage, str] = {
     "undecided": "not decided",
@@ -44,7 +44,7 @@ _CAUSES: dict[Cause, str] = {
 
 
 class Ending(Value, frozen=True, kw_only=True):
-    """Where code stands that goes no further."""
+    """How code ended that did not run to its end."""
 
     stage: EndingStage
     cause: Cause

@@ -72,7 +72,7 @@ class ModelError(OiTuiError):
         super().__init__(title, hint=hint, details=details)
         self.kind = kind
         self.tokens_allowed = 0
-        """What the server said that it takes when it refused more; 0 where it did not say."""
+        """The tokens that the server accepts, as it said when it refused more; 0 if it did not say."""
         self.refuses_tools = False
         """Whether the same request may be answered if it offers no tools."""
         self.refuses_schema = False

@@ -295,11 +295,11 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
     editable: EditableText | None = None
     """What of a call is edited as a text of its own; None for code, and for all of the arguments."""
     edited: bool = False
-    """Whether the person edited it, and it is asked about anew (`Revise`)."""
+    """Whether the person edited it, and it is asked about again (`Revise`)."""
 
     @property
     def asks_anew(self) -> bool:
-        """Whether it is asked about anew when it was edited, with what it would do: a call whose tool can tell."""
+        """Whether an edit makes a new question, which shows what the edited call would do."""
         return bool(self.tool) and (self.preview is not None or self.editable is not None)
 
     @property
@@ -422,7 +422,7 @@ class InputRequested(Event, frozen=True, kw_only=True, tag=True):
     prompt: str
     password: bool = False
     asked_by: str = ""
-    """Which tool asks, with who brought it, in words; "" where code does, whose runs cannot go on without a line."""
+    """The tool that asks, with its origin, in words; "" for code, which cannot continue without a line."""
     choices: tuple[str, ...] = ()
     """Answers that a tool offers; another line may be given."""
     several: bool = False
@@ -452,15 +452,15 @@ class ExecutionFinished(Event, frozen=True, kw_only=True, tag=True):
 
 
 class FilesWritten(Event, frozen=True, kw_only=True, tag=True):
-    """What changed in the working folder while the run that is over went on; comes if there is something, or nothing
-    was printed either. Once more when some of that is undone or made again."""
+    """Files of the working folder that changed during a run. Sent after the run if files changed or nothing was
+    printed, and again when changes are undone or redone."""
 
     block_id: str
     written: WrittenFiles
 
 
 class RunTraced(Event, frozen=True, kw_only=True, tag=True):
-    """What the run of a block used, and what of it is stale by now; told again when that changes."""
+    """What the run of a block used, and what of it is stale; sent again when that changes."""
 
     block_id: str
     inputs: tuple[RunInput, ...] = ()
@@ -496,7 +496,7 @@ class KernelChanged(Event, frozen=True, kw_only=True, tag=True):
 
 
 class SettingsChanged(Event, frozen=True, kw_only=True, tag=True):
-    """Model, approval mode or budget of the session are others now."""
+    """The model, approval mode or budget of the session changed."""
 
     model: str
     approval: ApprovalMode
@@ -546,7 +546,7 @@ class SummaryEnded(Event, frozen=True, kw_only=True, tag=True):
 
 
 class ContextCompacted(Event, frozen=True, kw_only=True, tag=True):
-    """From now on the model reads this in place of all up to a block; what it covers stays in the session."""
+    """From now on the model reads this summary instead of everything up to a block. The session keeps those blocks."""
 
     block_id: str
     text: str

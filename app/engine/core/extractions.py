@@ -1,5 +1,4 @@
-"""What a front end can ask about extracting values from many records, and what it is told; `session/extraction_desk.py`
-follows it."""
+"""Verbs and replies about extraction; `session/extraction_desk.py` answers them."""
 
 from typing import Annotated, Literal
 
@@ -42,7 +41,7 @@ class ChangeExtraction(ExtractionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class FindExtraction(ExtractionVerb, frozen=True, kw_only=True, tag=True):
-    """How the last extraction stands, now and whenever that changes; answered with `ExtractionFound`."""
+    """Report the last extraction, now and whenever it changes; answered with `ExtractionFound`."""
 
     on: bool = True
     """False: nobody looks any more."""
@@ -60,7 +59,7 @@ class ExtractedRow(Value, frozen=True, kw_only=True):
 
 
 class ExtractionFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """How an extraction stands."""
+    """The state of an extraction."""
 
     state: ExtractionState = "none"
     asked: BeginExtraction | None = None

@@ -53,7 +53,7 @@ class VariablesFound(SessionReply, frozen=True, kw_only=True, tag=True):
 
     language: Language
     telling: Telling = "told"
-    """Anything but `told`: why there is no list; an earlier list may still be shown as the earlier one."""
+    """If not `told`: why there is no list. A front end may keep showing the list before, marked as such."""
     variables: tuple[Variable, ...] = ()
     """Those that the last run names first, then those that were known, then the newest."""
     added: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class NamesFound(SessionReply, frozen=True, kw_only=True, tag=True):
     start: int = 0
     names: tuple[CodeName, ...] = ()
     telling: Telling = "told"
-    """Anything but `told`: why there are none."""
+    """If not `told`: why there are none."""
 
 
 class WidgetsFound(SessionReply, frozen=True, kw_only=True, tag=True):
@@ -103,7 +103,7 @@ class WidgetsFound(SessionReply, frozen=True, kw_only=True, tag=True):
     names: tuple[str, ...]
     """Those that were asked for."""
     telling: Telling = "told"
-    """Anything but `told`: why they cannot be operated now. `gone`: the kernel does not have them any more."""
+    """If not `told`: why they cannot be operated now. `gone`: the kernel does not have them any more."""
     controls: tuple[WidgetControl, ...] = ()
 
 

@@ -41,6 +41,6 @@ class FindFormats(Verb, frozen=True, kw_only=True, tag=True):
 
 
 class FindPrompts(Verb, frozen=True, kw_only=True, tag=True):
-    """Prompts of all sessions in which these words stand, the newest first; answered with `PromptsFound`."""
+    """Find prompts of all sessions that contain these words, newest first; answered with `PromptsFound`."""
 
     query: str = ""

@@ -46,7 +46,7 @@ class WholeOutput(Value, frozen=True, kw_only=True):
 
 
 class WrittenFile(Value, frozen=True, kw_only=True):
-    """A file of the working folder that changed while a run went on."""
+    """A file of the working folder that changed during a run."""
 
     name: str
     """Relative to the folder."""

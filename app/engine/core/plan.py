@@ -1,4 +1,4 @@
-"""The plan of a session: what is to be done, what says that it is done, and which blocks did it."""
+"""The plan of a session: its steps, how each is checked, and the blocks that did it."""
 
 from collections.abc import Iterable
 from typing import Literal

@@ -80,7 +80,7 @@ class Attach(Value, frozen=True, kw_only=True, tag=True):
     answered with what is open there, as it is."""
 
     take_over: bool = False
-    """Whether another front end that is there has to go."""
+    """Disconnect another front end that is attached."""
     outlives: bool = False
     """As in `Configure`, from here on."""
 
@@ -94,7 +94,7 @@ class Batch(SessionReply, frozen=True, kw_only=True, tag=True):
 
     events: tuple[AnyEvent, ...]
     replay: bool = False
-    """They are of a stored session that was opened; the transcript starts anew."""
+    """They are of a stored session that was opened; the transcript starts over."""
     further: bool = False
     """It does not: these come behind those of the last batch, in the same replay."""
     more: bool = False
@@ -165,7 +165,7 @@ class InstructionsFound(SessionReply, frozen=True, kw_only=True, tag=True):
     own: str = ""
     """The person's own instructions as they were written, to be changed."""
     edited: bool = False
-    """Whether those are of this session, in the place of those of the settings."""
+    """Whether those of this session replace those of the settings."""
 
 
 class FetchProgressed(SessionReply, frozen=True, kw_only=True, tag=True):

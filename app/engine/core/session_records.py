@@ -68,7 +68,7 @@ class SearchHit(Value, frozen=True, kw_only=True):
     snippet: tuple[SnippetPart, ...]
     """One line around the match."""
     block_id: str = ""
-    """Where it stands; "" for a title."""
+    """The block of the match; "" for a title."""
 
 
 class PastPrompt(Value, frozen=True, kw_only=True):

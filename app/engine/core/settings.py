@@ -319,7 +319,7 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
 
 
 HEADLESS_LIMIT = 600.0
-"""Seconds that a cell of `oi-tui run` may take, where nothing else was said: nobody sees that it hangs."""
+"""Seconds that a cell of `oi-tui run` may take by default: nobody would see that it hangs."""
 
 
 def describe_sandbox(settings: SandboxSection) -> str:

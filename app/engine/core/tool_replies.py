@@ -48,10 +48,10 @@ class ServerRecord(Value, frozen=True, kw_only=True):
     changes: str = ""
     """What changed since the person agreed, as a diff."""
     digest: str = ""
-    """Of what there is to agree to."""
+    """Of what the person agrees to."""
     log: str = ""
     resources: tuple[str, ...] = ()
-    """Addresses of what there is to read."""
+    """Addresses of its resources."""
     prompts: tuple[str, ...] = ()
     """Prompts that it has ready, as they are typed behind a slash: "notes:explain topic"."""
 

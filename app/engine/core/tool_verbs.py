@@ -27,7 +27,7 @@ class ReadToolFiles(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
 
 
 ServerChange = Literal["agree", "restart", "disable", "enable", "look"]
-"""To agree to what was shown, to start anew, to end until it is enabled, and to read the files again."""
+"""Agree to what was shown, restart, disable, enable, or read the files again."""
 
 
 class FindServers(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
@@ -51,7 +51,7 @@ class FindOffers(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
 
 
 class CompleteOffer(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
-    """What can stand in a prompt's argument or in a template's variable; answered with `OfferCompleted`."""
+    """Complete an argument of a prompt or a variable of a template; answered with `OfferCompleted`."""
 
     server: str
     offer: str
@@ -60,7 +60,7 @@ class CompleteOffer(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
     typed: str = ""
     """The beginning of it."""
     given: dict[str, str] = msgspec.field(default_factory=dict)
-    """The arguments that stand already."""
+    """The arguments that are already set."""
 
 
 class FileVerb(ToolDeskVerb, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class PlanVerb(ToolDeskVerb, frozen=True, kw_only=True):
 
 
 class ChangePlan(PlanVerb, frozen=True, kw_only=True, tag=True):
-    """The person's plan in the place of the one that has this version; the model reads it at the next step."""
+    """Replace the plan of this version by the person's; the model reads it at the next step."""
 
     steps: tuple[PlanStep, ...]
     version: int

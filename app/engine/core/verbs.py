@@ -27,7 +27,7 @@ class Open(Verb, frozen=True, kw_only=True, tag=True):
 
     session_id: str | None = None
     anew: bool = False
-    """Begin a new one if it is not there: nothing had happened in it, and such a session is not kept."""
+    """Create the session if it does not exist: a session in which nothing happened is not kept."""
     beside: bool = False
     """Leave no session: this one is open besides the others."""
     end_first: bool = False
@@ -101,7 +101,7 @@ class Decide(SessionVerb, frozen=True, kw_only=True, tag=True):
     source: str | None = None
     """Verdict `edit`: the source to run instead."""
     reason: str = ""
-    """With `skip`: told to the model."""
+    """With `skip`: the reason that the model reads."""
     scope: ScopeKind = "source"
     """With `always`: how far it reaches. One that was not offered for what runs grants nothing."""
     install: bool = False
@@ -111,8 +111,8 @@ class Decide(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class Revise(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """The arguments of a call that is asked about, as the person edited them: it is asked about anew, with what it
-    would do now. An unknown or decided id changes nothing."""
+    """Change the arguments of a call whose question is open. The question comes again with what the call would do now.
+    An unknown or decided id changes nothing."""
 
     request_id: str
     source: str
@@ -124,7 +124,7 @@ class Answer(SessionVerb, frozen=True, kw_only=True, tag=True):
     request_id: str
     text: str
     declined: bool = False
-    """No answer, which a tool is told; code that asks gets none by that."""
+    """Refuse to answer. A tool gets None; code keeps waiting."""
 
 
 class Interrupt(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -218,7 +218,7 @@ class UseKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class InstallKernel(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Install ipykernel by the `command` that the person said yes to (no other runs), and run Python code there."""
+    """Install ipykernel with the `command` that the person agreed to (no other runs), and run Python code there."""
 
     name: str
     command: str
@@ -272,13 +272,13 @@ class FindModels(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class FetchModel(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Download the embedded model of this id (the person said yes), start it, and use it."""
+    """Download the embedded model of this id, which the person agreed to, start it, and use it."""
 
     model_id: str
 
 
 class ForgetKey(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """Delete a key of `ModelsFound.kept` (the person said yes); answered with a notice and `ModelsFound`."""
+    """Delete a key of `ModelsFound.kept`, which the person agreed to; answered with a notice and `ModelsFound`."""
 
     whose: str
 
@@ -288,7 +288,7 @@ class CancelFetch(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class KeepDraft(Verb, frozen=True, kw_only=True, tag=True):
-    """What is being typed and not sent; told again (`DraftKept`) when the program next starts in this folder."""
+    """Keep text that is typed but not sent; `DraftKept` returns it when the program next starts in this folder."""
 
     text: str
 

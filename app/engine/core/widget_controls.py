@@ -24,7 +24,7 @@ class WidgetControl(Value, frozen=True, kw_only=True):
     kind: ControlKind
     label: str
     name: str = ""
-    """As its kernel knows it; filled in by whoever asked for it."""
+    """Its id in the kernel; the caller fills it in."""
     value: ControlValue = None
     options: tuple[str, ...] = ()
     low: float | None = None

@@ -27,7 +27,7 @@ class KernelWidget:
 
     @property
     def state(self) -> WidgetState:
-        """What is known of it; empty if the kernel has not told of it, or has closed it."""
+        """The state of a widget; empty if the kernel has not sent it, or has closed the widget."""
         return self._states.get(self.name, {})
 
     @property
@@ -60,12 +60,12 @@ class WidgetView(msgspec.Struct, frozen=True, kw_only=True):
     children: Sequence[KernelWidget] = ()
     """The widgets that are seen in it, each of which is shown and operated as what it is."""
     arrange: Callable[[Sequence[Sequence[str]]], Iterable[str]] | None = None
-    """Makes all the lines from those of each child, in the place of `lines`; called at once."""
+    """Combines the lines of the children into the lines of this one, replacing `lines`; called at once."""
     control: WidgetControl | None = None
     """What of it can be operated."""
     state_for: Callable[[ControlValue], WidgetState | None] | None = None
-    """The parts of the state that are others when the control has another value; None if it cannot have that one.
-    Called when somebody operates it; a button (`press`) needs none."""
+    """The part of the state that changes when the control gets another value; None if the value is not valid. Called
+    when the person operates the control; a button (`press`) needs none."""
 
 
 FindView = Callable[[KernelWidget], WidgetView | None]

@@ -22,7 +22,7 @@ from oi_tui.app.engine.environments.lending import can_lend
 from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
 
 IN_FOLDER = (".venv", "venv", ".pixi/envs/default")
-"""Where tools make the environment of a folder, the first that is there counts."""
+"""Folders in which tools create the environment of a project; the first that exists is used."""
 
 OLDEST = (3, 8)
 """The oldest Python for which an ipykernel can be had that works with what we run in a kernel."""
@@ -50,17 +50,16 @@ class EnvironmentChoice(NamedTuple):
 def choose_environment(
     folder: Path, environ: Mapping[str, str], *, asked: str = "", trusted: bool = False
 ) -> EnvironmentChoice:
-    """Where Python code runs: in what is `asked` for (a program, a folder, a name); in the environment that is active;
-    in that of the working folder, once that is trusted (a remark says that there is one); in ours.
-
-    SettingsError if what is asked for is not there or has no ipykernel. One that is only found and has none is passed
-    over, with a remark.
+    """Choose where Python code runs: in what is `asked` for (a program, a folder, a name), else in the active
+    environment, else in that of the working folder once it is trusted (before that, a remark names it), else in ours.
+    SettingsError if what is asked for does not exist or has no ipykernel. One that was only found and has none is
+    skipped, with a remark.
     """
     if asked:
         found = usable_environment(asked, folder, environ, trusted=trusted)
         return EnvironmentChoice(found, "" if found.is_ours else f"Code runs in {found.describe(folder)}.")
     active = [environ.get(variable, "") for variable in ("VIRTUAL_ENV", "CONDA_PREFIX")]
-    # One that lies in the folder and is active was activated by the person.
+    # An environment inside the folder that is active was activated by the person.
     prefixes = [Path(prefix) for prefix in active if os.path.isabs(prefix)]
     prefixes += project_prefixes(folder, environ) if trusted else ()
     remark = ""
@@ -166,7 +165,7 @@ def named_environment(
 
 
 def find_environments(folder: Path, environ: Mapping[str, str], *, trusted: bool) -> Iterator[PythonEnvironment]:
-    """What there is, each once: active ones, the folder's if it is trusted, conda's and pyenv's, and ours."""
+    """All environments, each once: active ones, the folder's if it is trusted, conda's and pyenv's, and ours."""
     seen: set[str] = set()
     for prefix in _prefixes(folder, environ, trusted=trusted):
         real = os.path.realpath(prefix)

@@ -84,7 +84,7 @@ class PythonEnvironment(msgspec.Struct, frozen=True, dict=True):
         return f"Python {self.version} in {where}".replace("  ", " ")
 
     def tell_model(self) -> str:
-        """For who writes the code: a package that is not there costs it a step."""
+        """What the model reads about the environment: a missing package costs it a step."""
         there = [f"{name} {self.packages[name]}" for name in USUAL if name in self.packages][:MOST_TOLD]
         found = f"there are {', '.join(there)}" if there else "there is none"
         return f"Python is {self.version}; of the usual packages {found}."

@@ -134,7 +134,7 @@ class Extraction:
         self._open.set()
 
     def stop(self) -> None:
-        """The same for good."""
+        """The same, without a way to continue."""
         self.tally.stop = self.tally.stop or "person"
         self._open.set()
 

@@ -20,7 +20,7 @@ class JournalLine(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     """Why there is no value."""
     last: str = ""
-    """What the model said last, where there is none."""
+    """The model's last answer, if no answer fits."""
     cost: float | None = 0.0
     input_tokens: int = 0
     output_tokens: int = 0

@@ -34,7 +34,7 @@ def write_output(path: Path, found: Iterable[tuple[str, Any]], columns: Iterable
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """In the place of what is there. StoreError if that fails."""
+    """Replace the file by these lines. StoreError if that fails."""
     beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         with beside.open("xb") as file:

@@ -38,7 +38,7 @@ class SourceRecord(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of what is asked about: another text is another record."""
+        """Digest of the text that the model gets: a changed text is a new record."""
         return hashlib.sha256(f"{self.source}\0{self.text}".encode(errors="replace")).hexdigest()[:24]
 
 
@@ -114,7 +114,7 @@ def _bounded_lines(file: IO[str]) -> Iterator[tuple[str, bool]]:
 
 
 class _RowLines:
-    """The lines of a table for whoever makes rows of them; SettingsError where a row does not end."""
+    """The lines of a table for a CSV reader; SettingsError where a row does not end."""
 
     def __init__(self, file: IO[str], path: Path) -> None:
         self._lines, self._path = _bounded_lines(file), path

@@ -118,7 +118,7 @@ def peer_of(line: socket.socket) -> Peer:
 
 
 def is_own(peer: Peer) -> bool:
-    """Whether it is a process of this person; root is another one."""
+    """Whether it is a process of the same user; root is another user."""
     return peer.uid == os.getuid()
 
 
@@ -133,7 +133,7 @@ def _usable_folder() -> Path:
 def _is_alive(path: Path) -> bool:
     try:
         line = connect_engine(path)
-    except OSError:  # it does not answer: it is there all the same
+    except OSError:  # it does not answer, but it exists
         return True
     if line is None:
         return False

@@ -1,4 +1,4 @@
-"""A picture that a person gives to a model: read, scaled to what providers take, and encoded anew.
+"""A picture that a person gives to a model: read, scaled to the limits of providers, and encoded again.
 
 Nothing but the pixels leaves: a photograph says where it was taken, and by which camera.
 """
@@ -95,7 +95,7 @@ def _eight_bits(pixels: "Image") -> "Image":
 
 
 def _encode(pixels: "Image", *, photo: bool) -> tuple[str, bytes]:
-    """Type and content; nothing of what the file said beside its pixels."""
+    """Type and content, without the file's metadata."""
     from PIL import Image  # as above
 
     pixels.info.clear()

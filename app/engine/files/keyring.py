@@ -38,7 +38,7 @@ class Keyring:
         return await self._ask("get", name)
 
     async def put(self, name: str, secret: str) -> None:
-        """Keep it, in place of an older one."""
+        """Keep it, replacing an older one."""
         await self._ask("set", name, secret)
 
     async def delete(self, name: str) -> None:

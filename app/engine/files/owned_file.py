@@ -104,8 +104,7 @@ def file_lock(path: Path) -> Iterator[None]:
 
 
 def replace_owned_file(path: Path, text: str, *, most: int = LARGEST) -> None:
-    """Put a private file in the place of what is there, as a whole or not at all; OiTuiError if that fails, or if it
-    could not be read again."""
+    """Replace a private file as a whole or not at all; OiTuiError if that fails, or if it could not be read again."""
     if len(data := text.encode()) > most:
         raise OiTuiError(f"{path} cannot be written: it would be larger than {most:,} bytes.")
     try:

@@ -80,7 +80,7 @@ def _show(page: "PageObject", number: int) -> bool:
         mime, content = encode_scaled(upright, photo=pixels.format in ("JPEG", "JPEG2000"))
         _say({"picture": base64.b64encode(content).decode(), "mime": mime, "page": number})
         return True
-    except Exception:  # a damaged picture, or one that nobody can decode: the page is told as one without text
+    except Exception:  # a damaged picture, or one that cannot be decoded: the page counts as one without text
         return False
 
 

@@ -37,7 +37,7 @@ class PdfText(NamedTuple):
     texts: tuple[str, ...]
     """By page."""
     why: str = ""
-    """Why there is no more of it; continues "a PDF that ..."."""
+    """Why the rest is missing; continues "a PDF that ..."."""
     pictures: tuple[PagePicture, ...] = ()
 
 

@@ -19,11 +19,11 @@ from typing import Any
 from oi_tui.app.engine.files.paths import log_dir, private_dir
 
 LARGEST = 10_000_000
-"""Bytes of the log; a larger one is set aside as `engine.log.1` when a program starts, in place of the one before."""
+"""Bytes of the log. A larger one is renamed to `engine.log.1` when a program starts, replacing the one before."""
 LONGEST = 200_000
 """Characters of one text in a line; what is longer is cut."""
 _BEYOND = 20_000
-"""Characters behind the cut that are looked at, too: a secret may lie across it."""
+"""Characters after the cut that are searched too: a secret may span it."""
 OURS = "oi_tui.app."
 """What the names of our own loggers begin with."""
 
@@ -113,7 +113,7 @@ def read_log(path: Path, start: int = 0) -> tuple[list[str], int]:
 
 
 def follow_log(path: Path, *, rest: float = 0.3) -> Iterator[list[str]]:
-    """All lines, then new ones as they come, until the caller has enough. A log that was set aside begins anew."""
+    """All lines, then new ones as they come, until the caller stops. A rotated log starts from the beginning."""
     start = 0
     while True:
         lines, start = read_log(path, start) if path.exists() else ([], 0)

@@ -99,6 +99,6 @@ def _verify(text: str, wanted: dict[str, Any], path: KeyPath) -> str:
 
 
 def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
-    """A table that is there and empty says as much as one that is not."""
+    """Remove a table that is empty: it means the same as none."""
     inner = ((key, _without_empty(value) if isinstance(value, dict) else value) for key, value in table.items())
     return {key: value for key, value in inner if value != {}}

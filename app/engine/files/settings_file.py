@@ -73,7 +73,7 @@ class SettingsLayer(NamedTuple):
 
 
 class LoadedSettings(NamedTuple):
-    """Settings, and which layer said them: what none said is a default."""
+    """Settings, and which layer set each; what no layer set is a default."""
 
     settings: Settings
     layers: tuple[SettingsLayer, ...] = ()
@@ -156,7 +156,8 @@ def _admin_layer(path: Path) -> SettingsLayer:
 
 
 def with_admin_limits(settings: Settings) -> Settings:
-    """Settings that no file said, nowhere milder than what the administrator says. SettingsError if that is wrong."""
+    """Settings of a program, which come from no file, within the administrator's limits. SettingsError if those are not
+    valid."""
     layer = _admin_layer(admin_dir() / SETTINGS)
     return with_limits(settings, _limits_of(layer, check_settings(layer.values, layer.origin, layer.text)))
 

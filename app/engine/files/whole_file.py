@@ -1,4 +1,4 @@
-"""A file that is there whole or not at all, also when the program or the machine ends in between."""
+"""Files that are written as a whole or not at all, even if the program or the machine crashes."""
 
 import contextlib
 import os

@@ -106,7 +106,7 @@ def beginning_of(folder: str, name: str) -> str:
 
 
 def _first_bytes(folder: str, name: str) -> bytes:
-    """Of a regular file. Code that still runs may put a link in place of any folder on the way: none is followed."""
+    """Of a regular file. No link is followed: code that still runs may replace any folder on the way by one."""
     *folders, last = name.split("/")
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

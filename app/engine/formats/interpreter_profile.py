@@ -15,7 +15,7 @@ from oi_tui.app.engine.text.plain_yaml import NotPlainYaml, read_plain_yaml
 from oi_tui.app.engine.text.template import is_template
 
 Fate = Literal["taken", "changed", "left"]
-"""As it was; with another meaning or form, which is said; not at all."""
+"""Kept as it is; kept with another meaning or form, which is reported; dropped."""
 
 
 class ImportedKey(NamedTuple):

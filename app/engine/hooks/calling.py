@@ -39,7 +39,7 @@ Fault = Literal[
 
 
 class Trouble(NamedTuple):
-    """What is wrong with a plugin; told once for each plugin, hook and fault."""
+    """An error of a plugin; reported once for each plugin, hook and kind of error."""
 
     plugin: str
     hook: str

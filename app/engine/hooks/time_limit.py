@@ -18,8 +18,7 @@ class TookTooLong(BaseException):
 
 def call_within(seconds: float, function: Callable[..., Any], *arguments: object) -> Any:
     """What the function returns; TookTooLong inside it, when the time is over. In other threads than the main one there
-    is no limit. A timer of somebody else's that would ring before keeps its turn; one that rings later goes on
-    afterwards."""
+    is no limit. An earlier timer of somebody else still fires in time; a later one is restored afterwards."""
     before = signal.getitimer(signal.ITIMER_REAL)[0]
     if threading.current_thread() is not threading.main_thread() or 0 < before <= seconds:
         return function(*arguments)

@@ -33,7 +33,7 @@ class _Viewer(msgspec.Struct):
 
 class PluginViews:
     """Knows how widgets are shown, as `FindView`. One that fails or is slow `STRIKES` times in a row, or hangs once, is
-    asked no more: whoever comes next draws its widgets."""
+    not asked again; the next plugin draws its widgets."""
 
     def __init__(self, find_hooks: Callable[[], Hooks]) -> None:
         """Called when the first widget is shown, not before."""
@@ -115,7 +115,7 @@ class PluginViews:
     def _arrange(
         self, viewer: _Viewer, arrange: Callable[..., Iterable[str]], drawn: Sequence[Sequence[str]]
     ) -> list[str]:
-        """Where it fails, what is in the box stands one below the other."""
+        """If it fails, the children are drawn one below the other."""
         made = self._run(viewer, lambda: _checked_lines(arrange(drawn)))
         return [line for lines in drawn for line in lines] if made is None else list(made)
 

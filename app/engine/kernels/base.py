@@ -101,9 +101,7 @@ class Runner(Protocol):
         ...
 
     @property
-    def state(self) -> KernelState:
-        """Where it stands now."""
-        ...
+    def state(self) -> KernelState: ...
 
     @property
     def generation(self) -> int:
@@ -115,12 +113,10 @@ class Runner(Protocol):
         ...
 
     async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
-        """Run the source byte for byte, starting the kernel if need be, until it is over.
-
-        What comes of it is emitted as events of this block: outputs, the active line, `InputRequested` (call `answer`,
-        or interrupt), and as notices signs of life that are missing. What a task, a thread or a subprocess of the run
-        puts out after its end is emitted as well, a few times a second at most. Cancel it to abandon the run, which is
-        interrupted then.
+        """Run the source byte for byte, starting the kernel if needed, and return when it has ended. Events of this
+        block are emitted meanwhile: outputs, the active line, `InputRequested` (call `answer`, or interrupt), and
+        notices if the kernel stops responding. Output of its tasks, threads and subprocesses after the end is emitted
+        too, a few times a second at most. Cancel it to abandon the run, which is interrupted then.
         """
         ...
 
@@ -197,7 +193,7 @@ class KernelSource(Protocol):
         ...
 
     async def settle(self) -> KernelError | None:
-        """Find out what can be run, where that takes asking; told once, what cannot be run and why."""
+        """Find out what can be run, if that needs a request; reports once what cannot be run and why."""
         ...
 
     async def read_file(self, path: str) -> ServerFile:
@@ -209,8 +205,8 @@ class KernelSource(Protocol):
         ...
 
     async def use(self, name: str, *, agreed: bool = False) -> KernelMove:
-        """Run Python code elsewhere from now on, and end what it ran in. SettingsError if that is not there or cannot
-        run it, and without `agreed` where somebody else started it."""
+        """Switch Python to another kernel and end the one before. SettingsError if it does not exist or cannot run
+        Python, and without `agreed` if somebody else started it."""
         ...
 
     async def look_around(self) -> None:

@@ -40,8 +40,8 @@ _SPEC_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 def find_choices(launch: Launch, server: KnownServer | None, specs: Mapping[str, str]) -> list[KernelChoice]:
-    """What there is here, the one in use first; Python runs on `server`, if that is given. `specs` are the installed
-    kernelspecs with their languages. Reads files; no server is asked."""
+    """The kernels of this machine, the one in use first; Python runs on `server`, if that is given. `specs` are the
+    installed kernelspecs with their languages. Reads files; no server is asked."""
     found = [
         *_environments(launch, in_use=server is None),
         *_servers(server),

@@ -327,7 +327,7 @@ def pack_any_text(shell: Any) -> None:
 
 
 def import_from_folder(_shell: Any) -> None:
-    """The person's code may import what lies beside it; the kernel was started without that, and itself did not."""
+    """Let the person's code import modules of the folder, which the kernel itself was started without."""
     if "" in sys.path or os.environ.get("PYTHONSAFEPATH"):
         return
     behind = (number for number, place in enumerate(sys.path) if place.endswith("-packages"))

@@ -119,7 +119,7 @@ class PipeReader:
         """By the end that is read: the cell, where it is not the one that runs."""
 
     def lay(self, stream: Any) -> None:
-        """A fresh pipe; `stream._fid` is where ipykernel has its reading end, too."""
+        """Open a fresh pipe; `stream._fid` is where ipykernel has its reading end, too."""
         out, into = os.pipe()
         os.dup2(into, stream._original_stdstream_fd)
         os.close(into)

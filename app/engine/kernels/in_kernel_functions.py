@@ -57,7 +57,7 @@ _MODULES, _SPACE_OF = sys.modules, vars(types.ModuleType)["__dict__"].__get__
 def add_function_hook(
     allow: Sequence[Sequence[str]], deny: Sequence[Sequence[str]], literal_begins: Sequence[str]
 ) -> None:
-    """From now on, for the cells of this kernel; what was tried is said after each of them."""
+    """Check the calls of this kernel's cells from now on; refused ones are reported after each cell."""
     from IPython import get_ipython  # the kernel's own
 
     shell = get_ipython()

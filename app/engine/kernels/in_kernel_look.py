@@ -115,7 +115,7 @@ def look_at(value: Any) -> ValueLook:
 
 
 def scalar(value: Any) -> ValueLook:
-    """A number, a text, nothing: told apart by its value, not by who it is."""
+    """Whether it is a number, a text or None, which are compared by value and not by identity."""
     kind = type(value)
     shape = str(len(value)) if kind in (str, bytes) else ""
     return ValueLook(shape, sys.getsizeof(value), render_value(value, PEEK), leaf_mark(value))
@@ -188,7 +188,7 @@ def array_mark(value: Any) -> str:
 
 
 def series_mark(series: Any) -> int:
-    """A column: where its values lie, and a sample of them."""
+    """The mark of a column: the address of its values, and a sample of them."""
     if isinstance(series.dtype, part("numpy", "dtype")):
         values = series.to_numpy()
         return hash((values.__array_interface__["data"][0], len(series), array_mark(values)))
@@ -371,7 +371,7 @@ def base_of(kind: Any) -> Any:
 
 
 def attributes(value: Any) -> dict[Any, Any]:
-    """The instance's own, {} if it has none or if a property stands before them."""
+    """The instance's own attributes, {} if it has none or a property hides them."""
     for base in vars(type)["__mro__"].__get__(type(value)):
         entry = vars(type)["__dict__"].__get__(base).get("__dict__")
         if entry is not None:

@@ -117,7 +117,7 @@ def is_module(value: Any) -> bool:
 
 
 def spaces(value: Any) -> Iterator[Any]:
-    """Where the members of a value lie, the nearest first."""
+    """The dictionaries that hold a value's members, nearest first."""
     if value is NOTHING:
         return
     if is_module(value):
@@ -131,7 +131,7 @@ def spaces(value: Any) -> Iterator[Any]:
 
 
 def member(value: Any, name: str) -> Any:
-    """A member as it lies in memory; NOTHING for what is computed."""
+    """A member as it is stored; NOTHING for a computed one."""
     for number, space in enumerate(spaces(value)):
         found = space.get(name, NOTHING)
         if found is not NOTHING:
@@ -148,7 +148,7 @@ def is_computed(found: Any) -> bool:
 
 
 def members(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Names of a value, each with what lies there; of a table, the columns too."""
+    """The names of a value's members with what is stored there; of a table, the columns too."""
     if value is not NOTHING and is_part("pandas", type(value), "DataFrame"):
         yield from ((name, NOTHING) for name, _ in keys(value) if type(name) is str and name.isidentifier())
     for space in spaces(value):

@@ -53,8 +53,8 @@ class Variables:
     def listing(self, first: list[str], known: list[str], again: bool) -> dict[str, Any]:
         """The variables: `first` those of these names, then the `known` ones, then the newest.
 
-        `gone` are the known ones that are no more, `new` those listed that were not there at the listing before
-        the last run (None: unknown). `again`: nothing has run since the last listing.
+        `gone` are the known ones that were deleted, `new` those listed that were not there at the listing before the
+        last run (None: unknown). `again`: nothing has run since the last listing.
         """
         deadline = self._clock() + TIME
         names = list(self._namespace)

@@ -1,8 +1,8 @@
 """Runs in a terminal of a Jupyter server, where no file is shared with us: only sent as text, never imported by us.
 
-There it keeps a bash on a pseudo-terminal of its own, with the pipes that the local shell has, too, and carries what
-goes through them over the one terminal that there is, in numbered frames: nothing is lost where a connection is lost,
-and what others write on that terminal is passed over. Python 3.9 and its standard library must be enough.
+It runs a bash on a pseudo-terminal of its own, with the same pipes as the local shell, and carries their data over the
+server's terminal in numbered frames: a lost connection loses nothing, and what others write on that terminal is
+ignored. Python 3.9 and its standard library must be enough.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PATIENCE = 600.0
 
 
 class TerminalAgent:
-    """The bash, its terminal and its pipes, there where they are; told by frames what to do."""
+    """The bash, its terminal and its pipes on the server, controlled by frames."""
 
     def __init__(self, mark: str) -> None:
         self._link = Link(mark, self._write, self._follow)

@@ -72,7 +72,7 @@ class Link:
             self._write(frame)
 
     def feed(self, text: str) -> str:
-        """Take in what the line gave; what stands between frames is returned."""
+        """Add data of the line; returns the text between frames."""
         text, self._rest = self._rest + text, ""
         at, noise, came = 0, [], self._got
         while True:

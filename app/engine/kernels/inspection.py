@@ -46,7 +46,7 @@ Names = Annotated[tuple[VariableName, ...], msgspec.Meta(max_length=NAMES)]
 
 
 class VariableRow(Value, frozen=True, kw_only=True):
-    """A variable, with a mark that is another one when its value was changed."""
+    """A variable, with a mark that changes when its value does."""
 
     name: VariableName
     type: Short
@@ -113,7 +113,7 @@ class Inspectable(Protocol):
     """
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
-        """What there is; `known` are the names of the listing before. `again`: nothing has run since then."""
+        """List the variables; `known` are the names of the listing before. `again`: nothing has run since then."""
         ...
 
     def peek(self, name: str) -> Awaitable[VariableDetail | None]:
@@ -182,7 +182,7 @@ async def read_frame(
 
 
 def _is_window(page: FramePage, question: FrameQuestion) -> bool:
-    """Whether these are rows and columns that were asked for: whoever asks again for what is missing would not end."""
+    """Whether these are the rows and columns that were asked for: else the caller would ask forever."""
     numbers = [column.number for column in page.columns]
     levels = sum(number < 0 for number in numbers)
     asked = (at for at in question.columns if 0 <= at < page.width)

@@ -1,5 +1,5 @@
-"""Installing packages because the person said so: by a process of its own, which ends after one command. The kernels
-keep their sandbox.
+"""Install packages after the person agreed, in a process of its own that ends after one command. The kernels keep their
+sandbox.
 
 What a cell installs (`InstallRunner`) may write to the environment and ask the index of packages, and nothing more. A
 command that the person agreed to (`installer`, for ipykernel) reaches the whole network: it may be uv's, with an index
@@ -64,7 +64,7 @@ class InstallRunner(ShellKernel):
             profile = install_profile(launch, launch.sandbox)
         except (SettingsError, ValueError) as error:  # its folder, or the address of the index
             raise KernelError(f"It cannot be installed from here: {error}") from error
-        # Not in the working folder: a pip.py that code left there would be run in place of pip, and had the network.
+        # Not in the working folder: a pip.py that code left there would run instead of pip, with network access.
         super().__init__(replace(launch, cwd=profile.workspace, sandbox=profile))
         self.place = f"{launch.python.describe(launch.cwd)}, which it may write to; network: {', '.join(profile.hosts)}"
         apart, hosts = str(profile.workspace), profile.hosts
@@ -73,7 +73,7 @@ class InstallRunner(ShellKernel):
         self._command = shlex.join((python, "-I", "-m", "pip", "install", "--disable-pip-version-check", *arguments))
 
     async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
-        """The installation. The source is what the person saw and said yes to; its arguments were read off it."""
+        """Install. `source` is what the person saw and agreed to; the arguments were read from it."""
         return await super().run(self._command, block_id, emit)
 
 

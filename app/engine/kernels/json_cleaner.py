@@ -13,7 +13,7 @@ MAX_INT = 2**63 - 1
 """Larger numbers are kept as text: not everything that reads JSON has them."""
 
 MARKS = (b",", b"[", b"{")
-"""Outside of strings, one of them stands before each value but the first."""
+"""Outside of strings, one of these precedes each value but the first."""
 
 STEPS = 10
 """Steps for each allowed value that counting the values may take."""

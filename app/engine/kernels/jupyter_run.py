@@ -50,9 +50,8 @@ class JupyterRun:
         widgets: WidgetDisplays | None = None,
         without_reply: int = 0,
     ) -> None:
-        """`doom` ends a kernel that is beyond help; it is given the words for that. `widgets`: those of its kernel.
-        `without_reply`: what was sent are so many messages that get no reply; it is over when the kernel has said idle
-        so often."""
+        """`doom` ends a kernel that cannot recover, with this message. `widgets`: those of its kernel. `without_reply`:
+        what was sent are so many messages that get no reply; it is over when the kernel has said idle so often."""
         self.request = request
         self.output = OutputStream(request)
         self._kill = doom
@@ -62,7 +61,7 @@ class JupyterRun:
         self._status = ""
         """Of the reply; empty until it came."""
         self._has_failed = False
-        """Whether it told of an error."""
+        """Whether the kernel sent an error."""
         self._idle = False
         self._leaving = False
         """The code called `exit()`: the kernel says ok and ends a moment later."""

@@ -47,7 +47,7 @@ class KernelProcess(Protocol):
 
     @property
     def has_ended(self) -> bool:
-        """Whether it runs no more."""
+        """Whether the process has exited."""
         ...
 
     @property
@@ -69,7 +69,7 @@ class KernelProcess(Protocol):
         ...
 
     def note_session(self) -> None:
-        """It may end by itself from now on: what it started goes with it all the same."""
+        """Note its session: if it exits by itself, what it started is ended too."""
         ...
 
     def kill(self) -> None:

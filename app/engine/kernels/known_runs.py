@@ -72,6 +72,6 @@ class KnownRuns:
         return output
 
     def mute(self) -> None:
-        """The kernel is gone: nothing comes of any of them."""
+        """The kernel is gone: ignore further messages of these runs."""
         for run in self._runs.values():
             run.output.mute()

@@ -34,17 +34,17 @@ class Launch:
     python: PythonEnvironment = field(default_factory=own_environment)
     """What Python code runs in, and what is active in the shell."""
     trusted: bool = False
-    """Whether environments that lie in the folder may be chosen."""
+    """Whether environments in the folder may be used."""
     sandbox: Profile | None = None
     """Without one, or with one that does not enclose, code can do all that we can."""
     on_refusal: OnRefusal | None = None
-    """Told of each request for the network that a sandbox does not grant."""
+    """Called with each network request that a sandbox refuses."""
     spill_dir: Path | None = None
     """Where the whole text of long outputs is kept; without it, only as much is kept as is shown."""
     token_variables: Callable[[], Collection[str]] = tuple
     """Asked at each start: variables that hold tokens of servers, whatever they are called. No kernel gets them."""
     learn_secret: Callable[[str, str], None] = lambda name, value: None
-    """Told of each token, by what it is called, before it is used."""
+    """Called with each token and its name, before it is used."""
     small_model: Callable[[], bool] = lambda: True
     """Called for each request: a small model reads no more than it needs."""
     preload: Callable[[], bool] = lambda: False

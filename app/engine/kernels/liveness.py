@@ -109,7 +109,7 @@ class LivenessWatch:
                 return
 
     async def _is_deaf(self) -> bool:
-        """Whether it will never take the run; said once if it is only busy."""
+        """Whether the kernel will never start the run; a kernel that is only busy is reported once."""
         asked = self._patient.ask_control()
         if asked is not None:
             answer = asyncio.ensure_future(asked)

@@ -74,7 +74,7 @@ class MessageDesk:
         """Messages that could not be read or used; the first one is logged."""
         self.deliver: Deliver = lambda *_message: None
         self.on_useless: Callable[[], None] = lambda: None
-        """Told once, after `NONSENSE_LIMIT` messages that cannot be read."""
+        """Called once, after `NONSENSE_LIMIT` messages that cannot be parsed."""
         self._answers: dict[str, ReplyFuture] = {}
 
     def expect(self, request_id: str) -> ReplyFuture:

@@ -26,7 +26,7 @@ class Ring:
         self._size = 0
 
     def add(self, text: str) -> None:
-        """More text; costs no more than what is kept of it, and a look for line ends."""
+        """Add text; the cost is that of what is kept, plus a search for line ends."""
         self._characters += len(text)
         self._lines += text.count("\n")
         self._pieces.append(text[-TAIL_CHARACTERS:])
@@ -62,7 +62,7 @@ class OutputCap:
         self._shown = 0
         """Of streams."""
         self._displayed = 0
-        """Of displays: a room of its own, so that there is some for the picture behind a flood."""
+        """Characters of displays, which have a limit of their own: a picture after a flood of text is still shown."""
         self._passed = False
         self._rings: dict[StreamName, Ring] = {}
         """The streams that continue beyond the cap."""
@@ -95,7 +95,7 @@ class OutputCap:
         self.spill.miss("the kernel did not send all of it")
 
     def admit_display(self, text: str, before: int) -> str:
-        """The part that may be shown of a display's text in the place of `before` characters of it."""
+        """The part of a display's text that may be shown, replacing `before` characters."""
         grown = max(0, len(text) - before)
         shown = min(grown, max(0, self._cap - self._displayed))
         self._displayed += shown

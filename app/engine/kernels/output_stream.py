@@ -59,7 +59,7 @@ ERRORS_LIMIT = 20
 
 
 class DisplayCharge(msgspec.Struct):
-    """What a display took of the room that there is; an update that is no larger takes nothing more."""
+    """The share of the limit that a display uses; an update that is no larger uses no more."""
 
     text: int = 0
     rich: int = 0
@@ -279,7 +279,7 @@ class OutputStream:
     def _move_tail(self, name: StreamName) -> None:
         self._moved.add(name)
         if self.over.is_set():
-            self._tell_tails()  # what comes late is gathered all the same
+            self._tell_tails()  # late output is still collected
         elif self._tail_timer is None:
             self._tail_timer = asyncio.get_running_loop().call_later(TAIL_INTERVAL, self._tell_tails)
 

@@ -28,7 +28,7 @@ class Pipe:
         asyncio.get_running_loop().add_reader(descriptor, self.read)
 
     def read(self) -> bool:
-        """Take one piece of what is there; whether there was any."""
+        """Read one piece if there is any; returns whether there was."""
         if not self.open:
             return False
         try:
@@ -46,7 +46,7 @@ class Pipe:
         return True
 
     def drain(self) -> None:
-        """Take everything that is there now; do not wait for text written meanwhile."""
+        """Read everything that is available now, without waiting for more."""
         for _ in range(CAPACITY // PIECE):
             if not self.read():
                 break

@@ -195,7 +195,7 @@ class Kernels:
             if old is not None:
                 try:
                     await (old.end() if isinstance(old, RemoteKernel) else old.close())
-                except OiTuiError as error:  # it is left all the same, and the others must be
+                except OiTuiError as error:  # it is left even so, and the others must be
                     left.append(error)
                 if language not in self.languages:
                     continue
@@ -211,7 +211,7 @@ class Kernels:
         return await asyncio.to_thread(installer, launch, found)
 
     async def choices(self, server: str = "") -> tuple[KernelChoice, ...]:
-        """What there is here, or on this server."""
+        """The kernels of this machine or of this server."""
         if server:
             found = await ask_server(self._launch, server, ours=await asyncio.to_thread(self._there.started_ids))
             used = self._there.address_in_use

@@ -18,7 +18,7 @@ except ImportError: pass
 _sys.path = _path
 del _path, _sys
 """
-"""Without the folder that we work in: nobody has said yes to a numpy.py that may lie there."""
+"""Without the working folder: nobody has agreed to a numpy.py that may be there."""
 
 
 def at_start() -> str:

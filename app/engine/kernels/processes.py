@@ -64,7 +64,7 @@ class ProcessSession:
         self._noted: set[psutil.Process] = set()
 
     def note(self) -> None:
-        """Remember what there is now: a child in a session of its own cannot be found once its parent is gone."""
+        """Remember the present children: one in a session of its own cannot be found once its parent is gone."""
         for pid in _members(self._leader):
             with suppress(psutil.NoSuchProcess):
                 self._noted.add(psutil.Process(pid))
@@ -144,7 +144,7 @@ class LoggedProcess:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it runs no more."""
+        """Whether the process has exited."""
         return self._process.returncode is not None
 
     @property
@@ -173,7 +173,7 @@ class LoggedProcess:
         wake()
 
     def note_session(self) -> None:
-        """It may end by itself from now on: what it started goes with it all the same."""
+        """Note its session: if it exits by itself, what it started is ended too."""
         self._session.note()
 
     def kill(self) -> None:
@@ -202,7 +202,7 @@ class LoggedProcess:
 
 
 async def wait_within(seconds: float, waiting: Awaitable[object]) -> None:
-    """Wait, but no longer than that."""
+    """Wait, at most this long."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await waiting

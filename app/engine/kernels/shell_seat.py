@@ -18,8 +18,8 @@ __oi_end() {{ builtin echo "$__oi_run $1" >{ends}; }}
 PROMPT_COMMAND='__oi_end $?'
 {activate}
 """
-"""Told to every new shell. The prompt reports the end of a run once more, because bash forgets the rest of a line
-that was interrupted."""
+"""First input of every new shell. The prompt reports the end of a run again, because bash drops the rest of an
+interrupted line."""
 
 RUN = "__oi_run={number} PROMPT_COMMAND='__oi_end $?'; . {file} </dev/null >{out} 2>{err}; __oi_end $?\n"
 

@@ -41,8 +41,8 @@ class KernelSpec(Value, frozen=True, kw_only=True):
 
 
 def label_of(name: str, folder: str) -> str:
-    """The label of a fence that means this kernelspec, which lies in that folder; "" if none does: it is the one that
-    our own ipykernel brings, or has a name that cannot be one."""
+    """The label of a fence for the kernelspec in this folder; "" if it has none: it is the one that our own ipykernel
+    brings, or has a name that cannot be one."""
     ours = name == "python3" and Path(folder).is_relative_to(sys.prefix)
     if ours or not _NAME.fullmatch(name):
         return ""

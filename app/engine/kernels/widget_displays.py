@@ -1,4 +1,4 @@
-"""The widgets of one kernel: what it tells of their states, and their displays, drawn as text and kept up to date.
+"""The widgets of one kernel: their states, and their displays, drawn as text and kept up to date.
 
 A display that changes is an update of that display, and of many changes only the last one within a moment is drawn: so
 a bar that moves a thousand times a second makes no more events than any other display.
@@ -29,8 +29,8 @@ MOST_SHOWN = 200
 """Displays that are kept up to date: the newest of them."""
 
 REDRAW_INTERVAL, PAUSES = 1 / 8, 4
-"""Seconds in which changes are gathered, at least so many times as long as the last drawing took: whoever sends widgets
-that take long to draw does not keep the engine busy with that."""
+"""Seconds in which changes are gathered, at least so many times as long as the last drawing took: widgets that are slow
+to draw do not keep the engine busy."""
 
 
 class WidgetMessage(NamedTuple):

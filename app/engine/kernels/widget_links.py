@@ -1,7 +1,7 @@
 """`jslink` and `jsdlink` of ipywidgets: a part of one widget follows another's in the page of a notebook, not in the
 kernel.
 
-So whoever shows widgets has to do it; the kernel only tells that there is a link, as one more widget without a view.
+So we have to do it; for the kernel, a link is one more widget without a view.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ Part = tuple[str, str]
 
 
 class WidgetLinks:
-    """Finds what follows on a change; what is no more in the states is no link any more."""
+    """Finds what follows a change. A link whose widget was closed no longer applies."""
 
     def __init__(self, states: Mapping[str, WidgetState]) -> None:
         self._states = states

@@ -1,4 +1,4 @@
-"""One operation of a widget as a run: whoever runs things has it sealed, watched and interrupted like any other."""
+"""One operation of a widget as a run, so that it is sealed, watched and interrupted like any other."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol, runtime_checkable

@@ -19,7 +19,7 @@ MOST_OF_PART, MOST_OF_WIDGET, MOST_OF_ALL = 100_000, 300_000, 30_000_000
 
 
 class WidgetStates(Mapping[str, Mapping[str, Any]]):
-    """By the names of the widgets; the one that was told last is the last one."""
+    """States by the id of their widget, in the order of their last change."""
 
     def __init__(self) -> None:
         self._states: dict[str, dict[str, Any]] = {}
@@ -39,7 +39,7 @@ class WidgetStates(Mapping[str, Mapping[str, Any]]):
         return len(self._states)
 
     def open(self, name: str, parts: Mapping[str, Any]) -> bool:
-        """A new widget, or one anew; whether it is kept."""
+        """Open a widget, or replace it; returns whether it is kept."""
         if len(name) > LONGEST_NAME or name != expressible(name):
             return False
         self.close(name)
@@ -48,7 +48,7 @@ class WidgetStates(Mapping[str, Mapping[str, Any]]):
         return True
 
     def update(self, name: str, parts: Mapping[str, Any]) -> None:
-        """Parts of the state of one that is known are others now."""
+        """Change parts of a known widget's state."""
         state = self._states[name] = self._states.pop(name)
         sizes = self._sizes[name]
         for key, told in parts.items():
@@ -66,7 +66,7 @@ class WidgetStates(Mapping[str, Mapping[str, Any]]):
             self.close(next(iter(self._states)))
 
     def close(self, name: str) -> None:
-        """It is no more."""
+        """Remove a closed widget."""
         if self._states.pop(name, None) is not None:
             del self._sizes[name]
             self._size -= self._size_of.pop(name)

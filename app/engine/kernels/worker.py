@@ -24,7 +24,7 @@ ABANDONED = 0.5
 """Seconds that a run has to end by the mildest means when nobody waits for it any more."""
 
 OnEnd = Callable[[str], None]
-"""Called when the process ended by itself: how it ended ("crashed ..."), or "" if a run has told that already."""
+"""Called when the process exits by itself: how ("crashed ..."), or "" if a run has reported it already."""
 
 
 class Worker(Protocol):
@@ -117,7 +117,7 @@ class WorkerKernel:
             self.state = "cold"
 
     async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
-        """Run the source and emit what comes of it; cancelled, it interrupts the run."""
+        """Run the source and emit its events; when cancelled, interrupt the run."""
         if self._run is not None:
             raise KernelError("Something runs already.", hint="Interrupt it, or wait for its end.")
         await self.start()

@@ -63,7 +63,7 @@ async def obstacle() -> LocalModelError | None:
 
 
 def _missing(why: str) -> LocalModelError:
-    """In the words of the system, if it said any, and with what mends it, where that is known."""
+    """The system's error message, if any, and how to fix it, if known."""
     if not why:
         hint = "Install oi-tui again with what they need, from the folder of its source: pip install '.[local]'"
         return LocalModelError("Built-in models need xllamacpp, which is not installed.", hint=hint)
@@ -84,7 +84,7 @@ class LocalServer:
     ) -> None:
         """`threads`: None takes the cores of this machine. `start_timeout`: seconds that loading may take."""
         self.log = log or paths.log_dir() / "local-model.log"
-        """What the server said since its last start."""
+        """The server's output since its last start."""
         self._threads = threads
         self._start_timeout = start_timeout
         self._command = tuple(command)

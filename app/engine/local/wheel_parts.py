@@ -23,7 +23,7 @@ from oi_tui.app.engine.local.sources import Progress, SourceFailed
 from oi_tui.app.engine.local.weights import COPY_CHUNK, bytes_in
 
 PIP = (sys.executable, "-P", "-m", "pip")
-"""`-P`: a folder named pip where the person happens to stand must not be run."""
+"""`-P`: a folder named pip in the current directory must not be run."""
 QUIET = ("--disable-pip-version-check", "--no-input", "--no-color", "-qq", "--no-cache-dir", "--retries", "2")
 PINNED = ("--no-deps", "--only-binary", ":all:", "--require-hashes")
 LOOK = 0.2

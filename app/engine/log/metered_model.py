@@ -64,7 +64,7 @@ class MeteredModel(ModelWrapper):
         return MeteredModel(self._model, self._note, blank, require=self._require, wait=self._wait, clock=self._clock)
 
     def take_unreported(self) -> AnswerUsage | None:
-        """About what the last answer cost, if it was left in the middle; told once, and noted already."""
+        """Estimated usage of an answer that was interrupted; returned once, and already recorded."""
         usage, self._unreported = self._unreported, None
         return usage
 

@@ -23,7 +23,7 @@ from oi_tui.app.engine.mcp.entries import NamedServer
 AGREEMENTS_FILE = "mcp-agreements.json"
 
 Pinned = Mapping[str, Any]
-"""A tool as it was told: title, description, schema, hints."""
+"""A tool as it was described: title, description, schema, hints."""
 
 MOST_OF_SERVER, _MOST_OF_ALL = 200_000, 20_000_000
 """Characters of what one server offered that are kept, and of the record: it must be possible to read it again."""
@@ -60,7 +60,7 @@ class Agreements:
         return not (server.folder or server.entry.wishes) or self._find(server).entry == server.entry.digest
 
     def agree_to_start(self, server: NamedServer) -> None:
-        """The person looked at the entry and said yes."""
+        """Record that the person agreed to start this entry."""
         self._change(server, entry=server.entry.digest)
 
     def tools_agreed_to(self, server: NamedServer) -> dict[str, dict[str, Any]] | None:

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 from oi_tui.app.engine.mcp.answers import ServerAnswer
 
 ReportRun = Callable[[float, str], Awaitable[None]]
-"""Told how many seconds a call has taken by now, and what it does."""
+"""Called with the seconds that a call has taken, and with what it does now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedCall:
-    """A tool as the other assistant is told of it."""
+    """A tool as it is offered to the other assistant."""
 
     name: str
     description: str

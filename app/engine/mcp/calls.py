@@ -117,7 +117,7 @@ class Calls:
             raise ServerFault(safe_line(str(failed), 300)) from failed
 
     async def _wait_for(self, asked: Coroutine[Any, Any, T]) -> T:
-        """The call's time limit stands still meanwhile."""
+        """Wait for the person; the call's time limit pauses."""
         began = time.monotonic()
         self._asking = asking = asyncio.ensure_future(asked)
         try:

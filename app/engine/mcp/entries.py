@@ -106,7 +106,7 @@ class ServerEntry(Value, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 class NamedServer(Value, frozen=True, kw_only=True):
-    """An entry with its name and where it stands."""
+    """An entry with its name and the file it is in."""
 
     name: str
     entry: ServerEntry
@@ -130,7 +130,7 @@ def read_servers(path: Path, *, owner: int | None, folder: str = "") -> tuple[Na
 
 
 def parse_servers(text: str, path: Path, *, folder: str = "") -> tuple[NamedServer, ...]:
-    """The servers of a text that stands in `path`."""
+    """The servers in the text of the file `path`."""
     found = _decode(text, path).mcpServers
     if len(found) > MOST_SERVERS:
         raise SettingsError(f"{path}: mcpServers: more than {MOST_SERVERS} servers.", hint=_HINT)

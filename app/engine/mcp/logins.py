@@ -39,7 +39,7 @@ class KeptTokens:
     def __init__(
         self, store: CredentialStore, url: str, learn: Callable[[str, str], None], *, anew: bool = False
     ) -> None:
-        """With `anew`, nothing that was kept is used: the client is registered again."""
+        """With `anew`, nothing stored is used: the client registers again."""
         self._store = store
         self._name = login_name(url)
         self._learn = learn
@@ -145,7 +145,7 @@ class Login:
         return AuthorizationCodeResult(code=given["code"], state=given.get("state"), iss=given.get("iss"))
 
     async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One request of a browser; whoever else asks learns nothing, and the SDK compares the state."""
+        """Answer one request of a browser. Other requests learn nothing, and the SDK compares the state."""
         try:
             async with asyncio.timeout(10):
                 line = await reader.readline()

@@ -32,7 +32,7 @@ class ServerNotices:
         self.tell(kind, "warning", f"The MCP server {self._name} misbehaves: {what}.")
 
     def fail(self, kind: str, why: str, details: str = "") -> None:
-        """It cannot be used, and why, as a sentence; nothing where a misdeed has just been told."""
+        """Report that it cannot be used and why, as a sentence; nothing if a violation was just reported."""
         if time.monotonic() - self._misbehaved > RECENTLY:
             self.tell(kind, "warning", f"The MCP server {self._name} cannot be used. {why}", LOOK, details)
 
@@ -47,5 +47,5 @@ class ServerNotices:
         self.report("network", f"it wants to reach {safe_line(refusal.host, 100)}, which its entry does not allow")
 
     def forget(self, kind: str) -> None:
-        """What is told of this kind next is news again."""
+        """Report the next notice of this kind again."""
         self._told.discard(kind)

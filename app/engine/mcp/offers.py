@@ -25,7 +25,7 @@ MOST_ARGUMENTS, MOST_VALUES = 10, 100
 """Of a prompt; and completions of one argument, as the protocol has it."""
 
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:[^\s\"'<>]{1,500}")
-"""Of a resource, as it stands in a prompt."""
+"""Address of a resource, as written in a prompt."""
 
 _ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 

@@ -64,13 +64,14 @@ def server_profile(entry: ServerEntry, folder: Path, rung: RungChoice = "auto") 
 
 
 def _interpreter_places(command: str) -> tuple[Path, ...]:
-    """What a script needs beside itself: its interpreter, which may lie at home, and the packages of node around it."""
+    """What a script needs besides itself: its interpreter, which may be in the home folder, and the node packages
+    around it."""
     found = Path(os.path.realpath(shutil.which(command) or "/"))
     try:
         with found.open("rb") as file:
             head = file.read(2_000)
     except OSError:
-        return ()  # it is said when it is started
+        return ()  # reported when it starts
     match = _SHEBANG.match(head)
     packages = tuple(folder for folder in found.parents if folder.name == "node_modules")[-1:]
     if match is None:
@@ -78,7 +79,7 @@ def _interpreter_places(command: str) -> tuple[Path, ...]:
     program = os.fsdecode(match["program"])
     places = program_places(program)
     if not _INTERPRETER.fullmatch(os.path.basename(program)):
-        # Whoever wrote the script chose the name: what lies beside any program of the person's is not meant.
+        # The author of the script chose the name: files beside other programs of the person are not meant.
         places = tuple(place for place in places if not place.is_dir())
     return (*places, *packages)
 

@@ -44,7 +44,7 @@ MOST_PAGES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Ears:
-    """Who is told what a server says by itself. None of them may raise."""
+    """Callbacks for what a server sends by itself. None of them may raise."""
 
     on_change: Callable[[], None]
     """It offers something else now."""
@@ -75,7 +75,6 @@ class SdkConnection:
         return tuple(_tool(one) for one in found)
 
     async def resources(self) -> tuple[ResourceOffer, ...]:
-        """What there is to read."""
         if self._can.resources is None:
             return ()
         found = await self._pages(types.ListResourcesRequest, types.ListResourcesResult, "resources", MOST_RESOURCES)
@@ -115,7 +114,7 @@ class SdkConnection:
         arguments: dict[str, Any],
         on_progress: Callable[[float, float | None, str], None],
     ) -> ServerAnswer:
-        """Call a tool; ServerFault if nothing comes of it. Its schema of results is not used: it could be a trap."""
+        """Call a tool; ServerFault if that fails. Its schema of results is not used: it could be a trap."""
 
         async def progress(done: float, total: float | None, message: str | None) -> None:
             on_progress(done, total, message or "")
@@ -145,7 +144,7 @@ class SdkConnection:
     async def complete(
         self, offer: str, argument: str, typed: str, given: dict[str, str], *, template: bool
     ) -> tuple[str, ...]:
-        """What can stand in an argument of a prompt or a variable of a template, as the server tells."""
+        """Complete an argument of a prompt or a variable of a template, as the server answers."""
         if self._can.completions is None:
             return ()
         kind = types.ResourceTemplateReference if template else types.PromptReference

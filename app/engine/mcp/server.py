@@ -271,7 +271,7 @@ class McpServer:
         return digest_of_tools(self._all_told)
 
     def agree(self, digest: str) -> bool:
-        """The person looked at it (`digest`) and said yes; whether it is still what they saw."""
+        """The person agreed to what has this `digest`; returns whether it is still the same."""
         if self.state == "not agreed":
             if digest != self.named.entry.digest:
                 return False

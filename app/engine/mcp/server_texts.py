@@ -27,10 +27,10 @@ T = TypeVar("T")
 
 
 class ServerTexts:
-    """Of one server, as it told last."""
+    """Prompts, resources and templates of one server, as it listed them last."""
 
     def __init__(self, connection: Callable[[], "SdkConnection"], report: Callable[[str, str], None]) -> None:
-        """`connection` raises ServerFault while there is none; `report` is told of misdeeds."""
+        """`connection` raises ServerFault if there is none; `report` is called with violations."""
         self.resources: tuple[ResourceOffer, ...] = ()
         self.templates: tuple[ResourceOffer, ...] = ()
         """Addresses with variables: `note://{day}`."""
@@ -41,7 +41,7 @@ class ServerTexts:
         """Whether completions are not asked for any more."""
 
     async def look_at(self, connection: "SdkConnection") -> None:
-        """What there is now."""
+        """List what the server offers now."""
         self.resources = await self._ask_for("resource", connection.resources, clean_resources)
         self.templates = await self._ask_for("template", connection.templates, clean_resources)
         self.prompts = await self._ask_for("prompt", connection.prompts, clean_prompts)
@@ -59,8 +59,8 @@ class ServerTexts:
         return f"{text[:LONGEST_PROMPT]}…"
 
     async def complete(self, offer: str, argument: str, typed: str, given: dict[str, str]) -> tuple[str, ...]:
-        """What can stand in an argument of a prompt or a variable of a template; none where the server does not tell,
-        or did not in time before."""
+        """Completions for an argument of a prompt or a variable of a template; none if the server offers none, or timed
+        out before."""
         template = any(one.uri == offer for one in self.templates)
         if self._slow or not (template or any(one.name == offer for one in self.prompts)):
             return ()
@@ -79,7 +79,7 @@ class ServerTexts:
     async def _ask_for(
         self, what: str, ask: Callable[[], Awaitable[tuple[T, ...]]], clean: Callable[[Iterable[T]], tuple[T, ...]]
     ) -> tuple[T, ...]:
-        """What can be written; nothing where the server does not tell, for it may have tools all the same."""
+        """One list of the server; empty if it fails, since the server may still have tools."""
         with suppress(ServerFault):
             found = await ask()
             kept = clean(found)

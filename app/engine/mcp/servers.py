@@ -68,7 +68,7 @@ class McpServers:
         self._starting: asyncio.Task[None] | None = None
 
     def join(self, member: Member) -> None:
-        """A session opens: it gets what there is, and what comes."""
+        """Connect a session that opens: it gets the present offers and later changes."""
         self._members.append(member)
         for server in self.all.values():
             member.toolbox.replace(server.origin, server.tools)
@@ -76,7 +76,7 @@ class McpServers:
             self._starting = asyncio.create_task(self._start())
 
     def leave(self, member: Member) -> None:
-        """A session ends; the servers go on for the others."""
+        """Disconnect a session that ends; the servers keep running for the others."""
         if member in self._members:
             self._members.remove(member)
 
@@ -98,7 +98,7 @@ class McpServers:
         await asyncio.gather(*(server.end() for server in self.all.values()))
 
     async def look_again(self) -> None:
-        """Read the files anew: what is new is started, what is gone or other is ended."""
+        """Read the files again: start new servers, end those that were removed or changed."""
         named = {one.name: one for one in await asyncio.to_thread(self._find)}
         for name, server in list(self.all.items()):
             if named.get(name) != server.named:

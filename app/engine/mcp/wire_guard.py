@@ -20,7 +20,7 @@ ASKED_OF_US = frozenset({"ping", "roots/list", "sampling/createMessage", "elicit
 """What a server may ask a client."""
 
 Report = Callable[[str, str], None]
-"""Told of a misdeed: what kind, and in words."""
+"""Called with a violation: its kind and a description."""
 
 
 class FloodError(Exception):

@@ -54,7 +54,7 @@ class WireCount:
         self._nonsense = 0
 
     def objection(self, request_id: str | int) -> str:
-        """The refusal of a request, as a line; "" where it may go on."""
+        """The refusal of a request, as a line; "" if it may pass."""
         key = json.dumps(str(request_id))
         if key in self._open:
             return refusal_line(request_id, INVALID_REQUEST, "A request with this id is not answered yet.")

@@ -54,12 +54,12 @@ def forget_answers(since: float, until: float) -> None:
     try:
         if (path := answers_file()).exists():
             AnswerCache(path, hours=0.0).forget(since, until)
-    except OiTuiError as error:  # the session is deleted all the same
+    except OiTuiError as error:  # the session is deleted even so
         _log.warning("answers of a deleted session stay in the cache: %s", error)
 
 
 class AnswerCache:
-    """A file of answers by request. It holds what was said in sessions: only its owner can read it."""
+    """A file of answers by request. It holds texts of sessions, so only its owner can read it."""
 
     def __init__(self, path: Path, hours: float) -> None:
         self._path = path
@@ -75,7 +75,8 @@ class AnswerCache:
             return age, _deltas.decode(row[1])
 
     def keep(self, key: bytes, answer: list[Delta]) -> None:
-        """Keep it, in place of an older one, and drop those that are too old. StoreError if it cannot be written."""
+        """Store an answer, replacing an older one, and drop those that are too old. StoreError if it cannot be
+        written."""
         encoded = msgspec.json.encode(answer)
         if len(encoded) > LARGEST:
             return

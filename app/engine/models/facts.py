@@ -106,7 +106,7 @@ def section_for(section: ModelSection, name: str, api_base: str) -> ModelSection
         same = not api_base and provider_of(section.name or name) == provider_of(name)
     if not same:
         section = replace(section, extra=ModelExtra())
-    elif not (section.name or section.api_base):  # whose headers they are is not said
+    elif not (section.name or section.api_base):  # it is unknown whose headers they are
         section = replace(section, extra=replace(section.extra, headers={}))
     return replace(section, name=name, api_base=api_base, tools=section.form_of(name))
 

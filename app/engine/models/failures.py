@@ -54,7 +54,7 @@ _REFUSALS = (400, 404, 405, 422, 500, 501)
 _OTHER_WIRES = ("anthropic", "gemini", "ollama")
 
 MESSAGE_LIMIT = 20_000
-"""Characters of what a server said that are looked through."""
+"""Characters of a server's message that are searched."""
 
 
 class BoundBroken(Exception):
@@ -371,7 +371,7 @@ def _http_status(chain: Sequence[BaseException]) -> int | None:
 
 
 def _server_message(chain: Sequence[BaseException]) -> str:
-    """What the server said, as far as it can be found and is looked at, without class names in front."""
+    """The server's message, as far as it can be found and within the limit, without class names in front."""
     for link in chain:
         body: Any = getattr(link, "body", None)
         message = body.get("message") if isinstance(body, Mapping) else None

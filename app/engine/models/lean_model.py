@@ -1,7 +1,7 @@
 """A language model on a server that speaks OpenAI's chat language, asked without LiteLLM.
 
-Of what a server streams, all that has arrived is read at once and told as one delta; while it streams fast, the socket
-is left alone for a frame, so that an event costs its parsing and not a turn of the event loop.
+All that has arrived of a stream is read at once and passed on as one delta; while it streams fast, the socket is left
+alone for a frame, so that an event costs its parsing and not a turn of the event loop.
 """
 
 import asyncio
@@ -106,7 +106,7 @@ class LeanAttempt(Attempt):
         self._finish = ""
         self._counts: TokenCounts | None = None
         self._over = False
-        """Whether the server said that nothing comes any more."""
+        """Whether the server said that the answer is complete."""
         self._thoughts: list[str] = []
         self._details = ThoughtPieces()
 

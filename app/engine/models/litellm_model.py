@@ -214,11 +214,11 @@ def _prepare() -> None:
     gc.disable()  # a third of the import is the collector walking over what has just been made
     try:
         with suppress(ImportError), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # deprecations inside LiteLLM and below it are not ours to mend
+            warnings.simplefilter("ignore")  # deprecations inside LiteLLM and below it are not ours to fix
             with _defer_validators():
                 import litellm  # if it cannot be, `load` says so
             for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-                logging.getLogger(name).handlers = [logging.NullHandler()]  # in place of standard error
+                logging.getLogger(name).handlers = [logging.NullHandler()]  # instead of standard error
                 logging.getLogger(name).setLevel(logging.WARNING)
             _bound_transports()
             import openai.resources  # noqa: F401 - with the lines below, what the first request would stop the loop for
@@ -267,7 +267,7 @@ async def close_connections() -> None:
 
 def _is_complete(stream: Any) -> bool:
     """Whether the server said that the answer is whole. LiteLLM itself makes up a good end for a stream that just
-    stops, and code that was cut in two must not look whole; where it no longer tells, it is believed."""
+    stops, and code that was cut in two must not look whole; where it has no such information, it is trusted."""
     told = [getattr(stream, name, "unknown") for name in ("received_finish_reason", "intermittent_finish_reason")]
     return any(told)
 

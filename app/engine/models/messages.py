@@ -25,7 +25,7 @@ def request_messages(conversation: Iterable[ChatMessage], *, tools: bool, images
 
 def mark_for_cache(spoken: Sequence[JsonObject]) -> None:
     """Ask for a cache of all up to here: behind the system prompt, which stays, and behind the last message, which is
-    the beginning of the next request. Without marks Anthropic reads everything anew at the full price."""
+    the beginning of the next request. Without marks Anthropic reads everything again at the full price."""
     ends = [message for message in spoken if message["role"] == "system"][-1:]
     if spoken and spoken[-1]["role"] in ("user", "tool"):
         ends.append(spoken[-1])

@@ -61,7 +61,7 @@ class ModelList(Value, frozen=True, kw_only=True):
     fetched: float = 0.0
     """Seconds since 1970; 0 where there is no list."""
     trouble: str = ""
-    """Why there is no newer list, as the end of a sentence; "" where this is what the server said just now."""
+    """Why there is no newer list, as the end of a sentence; "" if this is the server's present list."""
 
     def full_name(self, one: ListedModel) -> str:
         """Its name with the provider in front, as a verb or `-m` takes it."""
@@ -92,7 +92,7 @@ class ListCache:
             return None
 
     def save(self, place: ModelPlace, found: ModelList) -> None:
-        """Keep it in place of an older one."""
+        """Store it, replacing an older one."""
         with suppress(OSError, OiTuiError):  # it is only a cache
             write_whole(private_dir(self._folder) / self._path(place).name, msgspec.json.encode(found), over=True)
 
@@ -169,8 +169,8 @@ async def fetch_lists(
 
 
 def configured_places(section: ModelSection, keys: ModelKeys, environ: Mapping[str, str]) -> list[ModelPlace]:
-    """Providers that there is a key for, servers with a key, the server of the settings, and those that may run on
-    this machine; each once. SettingsError where the file of keys cannot be read."""
+    """Providers with a key, servers with a key, the server of the settings, and those that may run on this machine;
+    each once. SettingsError where the file of keys cannot be read."""
     kept = keys.places()
     wanted = [one for one in HOSTED if one.name in kept or keys.variable(one.name)]
     hosted = [place for one in wanted if (place := place_of_provider(one, environ)) is not None]

@@ -26,7 +26,7 @@ def _falls_into(hours: Any, now: datetime) -> bool:
         try:
             start, end = (int(hour) * 60 + int(rest) for hour, rest in (part.split(":") for part in span.split("-")))
         except (AttributeError, ValueError):
-            continue  # not said in a way that we know: then the usual price is taken
+            continue  # in an unknown form: use the usual price
         if start == end or (start <= minute < end if start < end else minute >= start or minute < end):
             return True
     return False

@@ -18,7 +18,7 @@ from oi_tui.app.engine.models.served_model import Attempt
 from oi_tui.app.engine.models.wire import decode_json
 
 PATIENCE = 5.0
-"""Seconds until the server has told of a model; without that it is asked all the same."""
+"""Seconds until the server has described a model; after that it is asked without those facts."""
 
 
 class OllamaModel(LeanModel):

@@ -121,7 +121,7 @@ def _read_script(path: Path) -> tuple[bytes, list[ScriptedAnswer]]:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Append to a plain file that is there; one that is not there is not made, and a link is not followed."""
+    """Append to an existing plain file; it is not created, and a link is not followed."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -141,7 +141,7 @@ class ServedModel(ABC):
                     await self._hurry.wait()
 
     def take_unreported(self) -> AnswerUsage | None:
-        """About what the last answer cost, if it was left in the middle; told once."""
+        """Estimated usage of an answer that was interrupted; returned once."""
         usage, self._unreported = self._unreported, None
         return usage
 
@@ -182,7 +182,7 @@ class Attempt(ABC):
         self._deadline = math.inf
 
     def estimate_usage(self, request: ChatRequest) -> AnswerUsage | None:
-        """About what an answer cost that broke; None where nothing came, or what it cost was told."""
+        """Estimated usage of an answer that broke; None if nothing arrived or the server reported it."""
         if self._is_counted or not self.started:
             return None
         return self._usage(estimate_counts(request, self._written), estimated=True)
@@ -196,7 +196,7 @@ class Attempt(ABC):
         self._deadline = min(asyncio.get_running_loop().time() + self._facts.asked.content_timeout, self._end_of_time)
 
     async def _in_time(self, step: Awaitable[T]) -> T:
-        """What comes of the next step; BoundBroken if none of the answer came in time."""
+        """The result of the next step; BoundBroken if none of the answer came in time."""
         try:
             async with asyncio.timeout_at(self._deadline) as limit:
                 return await step

@@ -20,7 +20,7 @@ class RunReport(NamedTuple):
     edited: bool
     output: str
     reason: str = ""
-    """Why the person refused it, if they said so."""
+    """The person's reason for a refusal, if any."""
     sandboxed: bool = True
 
 
@@ -29,9 +29,9 @@ class TourStep(NamedTuple):
 
     title: str
     begin: Callable[[frozenset[str]], str]
-    """The answer that begins it, by what there is: `pandas`, `matplotlib`, `sandbox`."""
+    """The answer that begins it, by what is available: `pandas`, `matplotlib`, `sandbox`."""
     end: Callable[[RunReport], str]
-    """What is said of a run of its code."""
+    """The comment on a run of its code."""
 
 
 _RESULT = re.compile(r"Output of the (?:code|\w+ code) \(")
@@ -132,7 +132,7 @@ def _typed_text(text: str) -> str:
 
 
 def _next(step: int) -> str:
-    """How to go on."""
+    """How the person gets to the next step."""
     if step >= len(STEPS):
         return "Type `next` and press enter for the end of the tour."
     return f"Type `next` and press enter: {STEPS[step].title[0].lower()}{STEPS[step].title[1:]}."

@@ -148,7 +148,7 @@ class AnswerBlocks:
         self._open_call = ""
 
     def recognise_thought(self) -> None:
-        """All before was the model's thinking, though nothing had said so."""
+        """All text before was the model's thinking, though it was not marked as such."""
         self.close_text(complete=True)
         if self._said:
             self._emit(ThoughtRecognised(block_ids=tuple(self._said)))
@@ -192,7 +192,7 @@ class TextBlocks:
         self._blocks.close_text(complete=True)
 
     def open(self, language: Language) -> None:
-        """Code begins; what follows it is another run of prose."""
+        """Begin code; text after it is a new block of prose."""
         self._begun = False
         self._blank.clear()
         self._blocks.open(language)

@@ -23,7 +23,7 @@ class Fence(Value, frozen=True, kw_only=True):
     """An opening line that was read."""
 
     indent: int
-    """Width of what stands before it; the lines of the block are dedented by it."""
+    """Width of the indent before it; the lines of the block are dedented by it."""
     marker: str
     """A list marker on the same line, which is prose; mostly empty."""
     ticks: str

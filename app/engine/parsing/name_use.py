@@ -122,7 +122,7 @@ class _Reader(ast.NodeVisitor):
     def _load(self, name: str) -> None:
         behind = self.behind.get(name, ())
         self._steps.spend(1 + len(behind))
-        for read in (name, *behind):  # whoever names a function may call it
+        for read in (name, *behind):  # code that names a function may call it
             if read not in self._local and read not in self._known:
                 self.reads.add(read)
 

@@ -21,7 +21,7 @@ class CertainText(NamedTuple):
     length: int
     """Characters, including the closing tag if there is one."""
     said: int
-    """Those before the tag."""
+    """Characters before the tag."""
     closes: bool
     """Whether there is one that ends the thinking."""
 

@@ -7,7 +7,7 @@ from oi_tui.app.engine.policy.reading import SourceFacts
 
 def decide(request: PolicyRequest, policy: Policy, approval: ApprovalMode = "auto") -> PolicyDecision:
     """Whether it runs, is asked about, or does not run. Never raises."""
-    from oi_tui.app.engine.policy.judging import judge  # as said above
+    from oi_tui.app.engine.policy.judging import judge  # as above
 
     return judge(request, policy, approval)
 

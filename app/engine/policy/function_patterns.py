@@ -18,7 +18,7 @@ MOST_OPEN = 2
 """Of these, ones without an upper bound."""
 _COUNT = re.compile(r"\{(\d*)(,?)(\d*)\}")
 _MOST_COUNTED = 20
-"""What is repeated more often than that counts as open."""
+"""More repetitions than this count as unbounded."""
 
 
 class WrongPattern(ValueError):
@@ -124,7 +124,7 @@ def _class_length(part: str, at: int) -> int:
 
 
 def _choices(part: str) -> list[str]:
-    """What stands between the outermost `|`."""
+    """The alternatives between the outermost `|`."""
     depth, begun, found, at = 0, 0, [], 0
     while at < len(part):
         match part[at]:
@@ -151,7 +151,7 @@ def fixed_begins(text: str) -> tuple[str, ...]:
 
 
 def _fixed_begin(choice: str) -> str:
-    """What each match of it begins with; a dot stands for itself, and `\\0` at the end for anything further."""
+    """The text with which each match begins; a dot is itself, and `\0` at the end means anything further."""
     begin, at = "", 0
     while at < len(choice):
         sign = choice[at]

@@ -1,7 +1,8 @@
 """Which functions a source uses, by full names: for lists of what may be called.
 
-`pandas.read_csv` is of a module, `.head` of a value that nobody knows, `pandas.read_csv().head` of one whose origin
-stands in the source; `shell:git` is a program, `tool:fetch_url` a tool, `kernel:ir` a kernel, `magic:run` a magic.
+`pandas.read_csv` is a function of a module, `.head` a method of an unknown value, `pandas.read_csv().head` one of a
+value whose origin is in the source; `shell:git` is a program, `tool:fetch_url` a tool, `kernel:ir` a kernel,
+`magic:run` a magic.
 """
 
 import ast

@@ -14,7 +14,7 @@ class KnownOptions(NamedTuple):
     """The harmless options of a program."""
 
     flags: str = ""
-    """Letters that stand alone or together: `-la`."""
+    """Letters of options that may be joined: `-la`."""
     valued: str = ""
     """Letters that take a value, behind them or as the next word: `-n5`, `-n 5`."""
     long: frozenset[str] = frozenset()
@@ -195,7 +195,7 @@ def known_name(words: list[str]) -> str | None:
 
 
 def is_harmless(command: ShellCommand) -> bool:
-    """Whether it is known to do no more than read and print."""
+    """Whether it is known only to read and print."""
     first = command.words[0] if command.words else Word("", sure=False)
     if not first.sure:
         return False

@@ -1,4 +1,4 @@
-"""Which hosts a source names: those that a call says, and addresses that stand in code."""
+"""The hosts that a source names: arguments of a call, and addresses in code."""
 
 import re
 from collections.abc import Iterator

@@ -79,8 +79,8 @@ def obstacles(installation: Installation, confinement: Confinement) -> tuple[str
 def install_labels(
     reading: SourceFacts, confinement: Confinement, said: tuple[str, ...], *, offered: bool = False
 ) -> tuple[str, ...]:
-    """The labels that were `said` of a source, with what an installation changes and why it will fail before them; and
-    what helps, where that is not `offered`."""
+    """The labels `said` of a source, with what an installation changes and why it will fail put first; and the way to
+    make it work, unless that is `offered`."""
     installs = find_installs(reading)
     home = confinement.packages
     if not installs:
@@ -112,7 +112,7 @@ _PACKAGE = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?([=<>!~]{1,3}[A-Za-z0-9.*+!-]+(,[=<>!~]{1,3}[A-Za-z0-9.*+!-]+)*)?"
 )
 _FILE = re.compile(r"\.(?:whl|zip|egg|tar|t?gz|tbz|bz2|xz|lz|lzma|txz|tlz)(?:\[.*)?$", re.IGNORECASE)
-"""What pip takes for a file, wherever it lies, also with extras behind it."""
+"""Words that pip reads as a file in any folder, also with extras after them."""
 _OPTIONS = frozenset({"-q", "-qq", "--quiet", "-U", "--upgrade", "--pre", "--no-deps", "-v", "--no-cache-dir"})
 LONGEST_LIST = 50
 """Packages of one installation."""

@@ -14,7 +14,7 @@ MANY = 200
 
 
 class Target(NamedTuple):
-    """A file that a source would write anew. All paths are absolute."""
+    """A file that a source would overwrite. All paths are absolute."""
 
     path: str
     line: int = 0
@@ -25,7 +25,7 @@ class Target(NamedTuple):
     tree: bool = False
     """With all that is beneath `source`."""
     moved: bool = False
-    """It is not written anew, but moved to where nothing is kept."""
+    """It is not overwritten, but moved to where nothing is kept."""
 
 
 class Loss(NamedTuple):

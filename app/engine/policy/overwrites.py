@@ -85,7 +85,7 @@ _OUTPUTS: dict[str, _Output] = {
     "script": _Output("-O", "--log-out"),
 }
 _CLUSTERS = frozenset({"sort", "curl", "wget"})
-"""Of those the ones whose letters stand together: `curl -so FILE`."""
+"""Those options whose letters may be joined: `curl -so FILE`."""
 _COPIES = frozenset({"cp", "mv", "install", "ln", "rsync", "scp", "gcp", "gmv", "ginstall"})
 _COPY_VALUES = {
     "install": re.compile(r"-[a-zA-Z]*[SmogZ]|--(?:suffix|mode|owner|group)"),
@@ -99,7 +99,7 @@ _FORCES = re.compile(r"-[a-zA-Z]*[fi][a-zA-Z]*|--(?:force|interactive)")
 _SPARES = re.compile(
     r"-[a-zA-Z]*n[a-zA-Z]*|--no-clobber|--ignore-existing|--dry-run|-[a-zA-Z]*b[a-zA-Z]*|--backup(?:=.*)?"
 )
-"""What is there stays, or is kept under another name."""
+"""Options with which the file is kept, perhaps under another name."""
 _EDITS = re.compile(r"-[a-zA-Z]*?i(.*)|--in-place(?:=(.*))?", re.DOTALL)
 """`-i` edits in place; what is behind it is the ending of a copy that is kept."""
 _SCRIPTS = re.compile(r"-[a-zA-Z]*?[ef]|--(?:expression|file)(?:=.*)?")
@@ -224,7 +224,7 @@ _WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree", "--namespace")
 
 
 def git_options(words: Sequence[Word]) -> int:
-    """How many words stand before what git is asked to do: `-C there`, `-c a=b`."""
+    """How many words precede git's subcommand: `-C there`, `-c a=b`."""
     place = 0
     while place < len(words) and words[place].text.startswith("-"):
         place += 2 if words[place].text in _WITH_VALUE else 1

@@ -231,7 +231,7 @@ def _of_tree(tree: ast.Module, source: str) -> SourceFacts:
 
 
 def _mentions(nodes: list[ast.AST], aliases: Aliases) -> SourceFacts:
-    """The names used in the source without a call: whoever has a function can call it later."""
+    """Names used in the source without a call: a function can be called later."""
     spoken_for: set[int] = set()
     names: dict[str, int] = {}
     handovers: list[Handover] = []

@@ -1,7 +1,7 @@
 """Which files Python source writes anew: `open(p, "w")`, `Path(p).write_text(…)`, `df.to_csv(p)`, `shutil.copy(a, p)`.
 
 A path counts where the source spells it, itself or by a name that is given it: `out = "a.csv"`, `for p in
-Path("src").glob("*.py")`. What is computed otherwise is known at the run only, and is not told.
+Path("src").glob("*.py")`. A path that is computed in another way is known only when the code runs, and is left out.
 """
 
 import ast
@@ -155,7 +155,7 @@ class PathValues:
 
 
 def replaced_in(node: ast.Call, name: str, values: PathValues) -> Iterator[ReplacedFile]:
-    """The files that this call writes anew; `name` is the full one of what is called."""
+    """The files that this call overwrites; `name` is the full name of the function."""
     for target, source, tree in _targets(node, name):
         for one in values.spell(target):
             for origin in (values.spell(source) if source is not None else ()) or (Spelling(""),):

@@ -21,7 +21,7 @@ class Word(NamedTuple):
 
 
 class ShellCommand(NamedTuple):
-    """A simple command, wherever it stands: in a pipeline, a loop, a substitution, behind `sudo`."""
+    """A simple command, wherever it is: in a pipeline, a loop, a substitution, behind `sudo`."""
 
     words: tuple[Word, ...]
     line: int
@@ -84,7 +84,7 @@ class Handover(NamedTuple):
 
 
 class InlineSource(NamedTuple):
-    """Python that stands within shell: `python -c TEXT`, `python - <<END`."""
+    """Python inside shell: `python -c TEXT`, `python - <<END`."""
 
     text: str
     line: int
@@ -157,7 +157,7 @@ def shift_lines(reading: SourceFacts, lines: int) -> SourceFacts:
 
 
 def merge_facts(*readings: SourceFacts) -> SourceFacts:
-    """All of them as one; never plain, for what is plain stands alone."""
+    """All of them as one; never plain, since only a single command is."""
     return SourceFacts(
         commands=tuple(item for reading in readings for item in reading.commands),
         places=tuple(item for reading in readings for item in reading.places),

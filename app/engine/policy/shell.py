@@ -112,7 +112,7 @@ def read_shell(source: str, depth: int = 0) -> SourceFacts:
 
 
 def _in_backquotes(found: re.Match[str], depth: int) -> SourceFacts | None:
-    """What stands between backquotes, which the grammar does not find everywhere; some are only quoted signs."""
+    """The text between backquotes, which the grammar does not find everywhere; some are only quoted characters."""
     text = found[1].replace("\\`", "`")
     if depth < DEEPEST and not read_shell(text, DEEPEST).commands:
         return None

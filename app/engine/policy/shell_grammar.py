@@ -70,7 +70,7 @@ def hides_substitution(body: Node, source: bytes) -> bool:
     """Whether bash finds a substitution in a text where the grammar has none, as behind a blank at its begin."""
     starts = [child for child in body.parent.children if child.type == "heredoc_start"] if body.parent else []
     if any(re.search(r"['\"\\]", source[start.start_byte : start.end_byte].decode()) for start in starts):
-        return False  # it is taken as it stands
+        return False  # it is used as it is
     known, end = b"", body.start_byte
     for child in body.named_children:
         if child.type in ("command_substitution", "arithmetic_expansion", "expansion"):

@@ -30,7 +30,7 @@ def forward(path: str, port: int) -> None:
 
 
 def carry_both_ways(caller: socket.socket, path: str) -> None:
-    """Between one caller and the proxy, until both have said all."""
+    """Copy between one caller and the proxy, in both directions, until both have ended."""
     with contextlib.suppress(OSError), caller, socket.socket(socket.AF_UNIX) as proxy:
         proxy.connect(path)
         back = threading.Thread(target=carry, args=(proxy, caller), daemon=True)

@@ -1,4 +1,4 @@
-"""What a sandbox leaves open on this machine, and would not on another: told to the person, word by word."""
+"""What a sandbox leaves open on this machine and would not on another, in words for the person."""
 
 import ctypes
 import sys

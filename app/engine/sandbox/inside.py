@@ -163,7 +163,7 @@ def end_all() -> None:
 
 
 def set_limits(limits: dict[str, int]) -> None:
-    """For this process and all that come after it; a stricter one that is there stays."""
+    """Set limits for this process and its children; a stricter limit stays."""
     for name, value in limits.items():
         number = getattr(resource, name)
         hard = resource.getrlimit(number)[1]
@@ -318,7 +318,7 @@ def check_names(promised: Promised) -> Findings:
 
 
 def check_secrets(promised: Promised) -> Findings:
-    """What is secret cannot be read, and the home folder is another one."""
+    """Check that secrets cannot be read, and that the home folder is another one."""
     for path in promised["secrets"]:
         with contextlib.suppress(OSError):
             if os.path.isdir(path):

@@ -91,7 +91,8 @@ def meet_guard(told: dict[str, Any], line: socket.socket, command: int) -> "Name
 
 
 def makeable_names(told: dict[str, Any]) -> Iterator[str]:
-    """In plain words, the guarded names that can be made or moved to, all the same. Nothing is there meanwhile."""
+    """Guarded names that could be created or moved to in spite of the guard, in plain words. Nothing must exist
+    meanwhile."""
     if "failed" in told:
         yield told["failed"]
     for path in [os.path.join(folder, name) for folder in told["folders"] for name in told["names"]]:
@@ -267,7 +268,7 @@ class NameGuard:
         raise OSError(errno.ELOOP, "too many links")
 
     def _open_in(self, caller: Caller, folder: int, name: bytes, flags: int, mode: int) -> int:
-        """What is there, or else is made. OSError with ELOOP or ENOTDIR if it is a link."""
+        """Open the existing file, or else create it. OSError with ELOOP or ENOTDIR if it is a link."""
         if flags & UNNAMED:
             self._use_umask(caller)
         for _ in range(MOST_LINKS):

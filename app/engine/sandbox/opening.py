@@ -1,4 +1,4 @@
-"""Opens what is there on behalf of somebody else, never waiting for it. Run in the first process of a sandbox, for
+"""Opens existing files on behalf of another process, without ever waiting. Run in the first process of a sandbox, for
 `name_guard.py`.
 """
 
@@ -20,7 +20,7 @@ class Waits(Exception):
 
 
 def is_read_only(descriptor: int) -> bool:
-    """Whether it lies behind a mount that can only be read."""
+    """Whether it is on a read-only mount."""
     return bool(os.fstatvfs(descriptor).f_flag & os.ST_RDONLY)
 
 
@@ -43,7 +43,7 @@ def open_guarded(folder: int, name: bytes, flags: int) -> int:
 
 
 def open_at_once(caller: Caller, name: bytes, flags: int, mode: int, folder: int, asked: int) -> int:
-    """What is there. Nothing is waited for: `Waits` where that were needed, for this process answers others too.
+    """Open an existing file without waiting: `Waits` where that were needed, since this process answers others too.
     `asked` are the flags as the caller gave them."""
     try:
         found = os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY | CLOSED, mode, dir_fd=folder)

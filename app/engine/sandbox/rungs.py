@@ -117,7 +117,7 @@ HEADER = importlib.util.MAGIC_NUMBER + bytes(12)
 
 @cache
 def bytecode_of(program: Path) -> bytes:
-    """One of our own programs, compiled once: to compile it anew takes 5 ms of each start."""
+    """One of our own programs, compiled once: to compile it takes 5 ms of each start."""
     return marshal.dumps(compile(program.read_bytes(), str(program), "exec", dont_inherit=True))
 
 

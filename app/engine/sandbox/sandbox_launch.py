@@ -135,7 +135,7 @@ class SandboxLaunch:
         return launch
 
     async def start(self, **options: Any) -> asyncio.subprocess.Process:
-        """The process to wait for: its end is that of all. It may be cancelled: `close` knows it all the same."""
+        """Start the process whose end is that of the sandbox. If this is cancelled, `close` still ends it."""
         starting = asyncio.create_subprocess_exec(
             *self._argv, env=self._env, pass_fds=tuple(self._passed), start_new_session=True, **options
         )

@@ -77,7 +77,7 @@ class SeatbeltText(NamedTuple):
     parameters: Mapping[str, str]
 
     def arguments(self) -> list[str]:
-        """What stands before the command."""
+        """The words before the command."""
         given = (part for name, value in self.parameters.items() for part in ("-D", f"{name}={value}"))
         return [PROGRAM, "-p", self.text, *given]
 

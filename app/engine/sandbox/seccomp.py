@@ -205,7 +205,8 @@ SET_DUMPABLE = 4
 """Of `prctl`."""
 
 _OPENAT2, _LANDLOCK = 437, 444
-"""What the first one is asked for lies in memory; who does something for others would not be held by the second one."""
+"""A filter cannot read the arguments of the first one, which are in memory; the second one would not bind the process
+that acts for others."""
 
 WRITING, ONLY_A_PATH = 0o1103, 0o10000000
 """O_ACCMODE, O_CREAT and O_TRUNC; O_PATH, with which the others are of no account."""
@@ -266,7 +267,7 @@ def filter_program(machine: str = "", *, calls_out: bool = True, own_processes: 
     calls, program = target.calls, _beginning(target)
     for name in sorted(calls.keys() - _LOOKED_INTO):
         program += _call(calls[name], [_failure(errno.EPERM)])
-    # What clone3 is asked for lies in memory, where a filter cannot look: the C library falls back to clone.
+    # The arguments of clone3 are in memory, which a filter cannot read: the C library falls back to clone.
     program += _call(calls["clone3"], [_failure(errno.ENOSYS)])
     program += _call(calls["clone"], [_argument(0), *_if(JUMP_ANY_BIT, NEW_NAMESPACE), _allow()])
     program += _call(calls["ioctl"], [_argument(1), *_if_among(TERMINAL_REQUESTS + SUBVOLUME_REQUESTS), _allow()])

@@ -28,7 +28,7 @@ class Shape:
         """It begins with one of these."""
         self._rest = rest
         self.apart = apart
-        """Characters that do not stand before the mark: it would be the middle of something else."""
+        """Characters that must not precede the mark: it would be the middle of something else."""
         self.folded = folded
         """Whether the marks, written in small letters, mean capitals too."""
 

@@ -23,7 +23,7 @@ LONGEST_VALUE = 20_000
 """Characters of a value; what is longer is no key."""
 
 _FEW = 4
-"""A value of fewer different characters is a stand-in (`xxxxxxxx`, `00000000`)."""
+"""A value of fewer different characters is a placeholder (`xxxxxxxx`, `00000000`)."""
 
 _COMMON = frozenset({
     *("password", "passw0rd", "password1", "changeme", "changeit", "secretsecret", "letmein1", "12345678"),
@@ -88,7 +88,7 @@ class Redactor:
                     self._forms.setdefault(form, name)
 
     def redact(self, text: str) -> Redacted:
-        """The text with `[secret withheld: NAME]` in the place of each secret. Doing it twice changes nothing."""
+        """The text with `[secret withheld: NAME]` instead of each secret. A second call changes nothing."""
         places = self.places(text)
         if not places:
             return Redacted(text)
@@ -190,7 +190,7 @@ _BY_HINT = _by_hint()
 
 
 def _places(part: str, text: str) -> Iterator[int]:
-    """Where it stands, one after the other."""
+    """The places of a value, in order."""
     start = text.find(part)
     while start >= 0:
         yield start

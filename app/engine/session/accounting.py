@@ -103,7 +103,7 @@ class Accounting:
         try:
             return list(self.limits.notices(*self._state()))
         except StoreError:
-            return []  # it is said before the next request
+            return []  # reported before the next request
 
     def cheaper_model(self) -> str:
         """The model to continue with because a limit is reached, "" if there is no reason to."""

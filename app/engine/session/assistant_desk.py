@@ -87,7 +87,7 @@ class AssistantDesk:
         """Why nobody can attach."""
 
     def name_client(self, name: str) -> None:
-        """It is what the person reads of whoever calls."""
+        """Set the client's name that the person reads."""
         self._client = one_line(safe_text(name))[:LONGEST_NAME].strip() or self._client
 
     # -- what there is to call -------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class AssistantDesk:
         session.session.notice("info", title, "Your rules and answers decide what it runs.")
 
     async def _attend(self, session: OpenSession, job: ProposedJob, report: ReportRun) -> None:
-        """Until the job is over; the client is told how it goes, and a question that nobody sees is not waited for."""
+        """Report progress to the client until the job is over; a question that nobody sees is given up."""
         begun = time.monotonic()
         alone_since: float | None = None
         while True:

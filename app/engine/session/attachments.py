@@ -95,7 +95,8 @@ async def read_prompt(
 
 
 async def attach_remote(paths: Iterable[str], kernels: KernelSource, room: PdfRoom) -> list[Attachment]:
-    """The files, with the content of pictures, and of a PDF what there is room for. KernelError if one is missing."""
+    """The files, with the content of pictures, and of a PDF as much as there is room for. KernelError if one is
+    missing."""
     told: list[Attachment] = []
     for path in paths:
         file = await kernels.read_file(path)
@@ -125,7 +126,7 @@ def _names_pdf(prompt: Submit) -> bool:
 
 
 def _attach_local(files: Sequence[str], folder: Path, room: PdfRoom) -> list[Attachment]:
-    """In the order of the prompt; a file of a server, or the pages of a PDF, are read anew."""
+    """In the order of the prompt; a file of a server and the pages of a PDF are read again."""
     told: list[Attachment] = []
     for entry in files:
         file = attached_file(entry)

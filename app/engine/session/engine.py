@@ -120,7 +120,7 @@ class Engine:
         await self._tell_draft()
 
     def keep_kernels(self) -> None:
-        """The front end is gone, and nobody quit: kernels on servers stay, for whoever resumes the sessions."""
+        """The front end has gone without quitting: kernels on servers stay for those who resume the sessions."""
         if not self._closed:
             for session in self._sessions.open_ones:
                 session.ties.keeps_kernels = True
@@ -219,7 +219,7 @@ async def _wait(ending: asyncio.Task[None] | None) -> None:
         if ending is not None:
             await ending
     except Exception:
-        # Boundary: a bug of ours; whoever waits for the end of that session must still get an answer.
+        # Boundary: a bug of ours; those who wait for the end of that session must still get an answer.
         _log.exception("a session could not be ended")
 
 

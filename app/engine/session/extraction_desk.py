@@ -58,7 +58,7 @@ class ExtractionDesk:
         """When the next word is due."""
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """Running tasks, for whoever closes the session."""
+        """Running tasks, to be awaited when the session closes."""
         return [self._task] if self._task is not None and not self._task.done() else []
 
     def follow(self, verb: ExtractionVerb) -> None:

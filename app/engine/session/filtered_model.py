@@ -1,9 +1,7 @@
-"""A model behind the filters of plugins: what it is asked and what it answers goes through them, in their order.
-
-All requests of a session do: for answers, summaries, titles, and those of running code. What a plugin returns is
-looked at again: secrets are taken out, and there is no tool and no picture that was not there before. A plugin that
-fails stops the request: whoever installed a filter does not want what it would have filtered to go out all the same.
-"""
+"""A model behind the filters of plugins: its requests and answers pass them in their order. All requests of a session
+do: for answers, summaries, titles, and those of running code. What a plugin returns is looked at again: secrets are
+taken out, and there is no tool and no picture that was not there before. A plugin that fails stops the request: text
+that it would have filtered must not go out."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing

@@ -41,7 +41,7 @@ class Host(Exchange):
             line.hang_up()
 
     async def close(self, why: str) -> None:
-        """Save the session, end its kernels, tell the front end that is there `why`."""
+        """Save the session, end its kernels, and send the attached front end the reason `why`."""
         if self._engine is not None:
             await self._engine.close()
         await self.send(Failed(title=why, fatal=True))
@@ -53,7 +53,7 @@ class Host(Exchange):
     def _admit(self, verb: AnyVerb) -> AnyVerb | None:
         match verb:
             case Close():
-                return None  # it leaves, and no more: the assistant is still at work
+                return None  # it only leaves: the assistant is still at work
             case Open(beside=False):
                 return msgspec.structs.replace(verb, beside=True)
             case _:

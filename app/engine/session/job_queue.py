@@ -116,7 +116,7 @@ class JobQueue:
         return PromptsQueued(prompts=tuple(job.text for job in jobs), steers=steers if any(steers) else ())
 
     def _tell_prompts(self, withdrawn: str | None = None) -> None:
-        """Where that is news: what nothing stands before is as good as begun."""
+        """Send the waiting prompts if they changed; one with nothing before it counts as begun."""
         waiting = self._waiting() if self._is_working or self._held else PromptsQueued()
         if waiting != self._told or withdrawn is not None:
             self._told = waiting

@@ -28,7 +28,7 @@ class KeptKeys:
         """`keys` are those in memory."""
         self._session, self._kept, self._keys = session, kept, keys
         self.tasks: list[asyncio.Task[Any]] = []
-        """What is under way, for whoever closes the session."""
+        """Running tasks, to be awaited when the session closes."""
 
     def keep(self, name: str, api_base: str, key: str) -> None:
         """Keep the key of this model's provider or server."""

@@ -1,4 +1,4 @@
-"""What Python code of a session runs in: finding what there is (also while code runs), another one, a fresh one."""
+"""The kernel for Python code of a session: list them (also while code runs), use another one, restart."""
 
 import asyncio
 import logging
@@ -47,7 +47,7 @@ class KernelSwitch:
         self._saving: set[asyncio.Task[None]] = set()
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """Running tasks, for whoever closes the session."""
+        """Running tasks, to be awaited when the session closes."""
         return [*self._finding.values(), *self._saving]
 
     async def follow(self, job: Restart | UseKernel | InstallKernel) -> None:
@@ -126,8 +126,8 @@ class KernelSwitch:
         self._session.notice("warning", title, f"{error.title} The next run tries again.", error.details)
 
     async def use(self, name: str, *, agreed: bool = False) -> None:
-        """Run Python code elsewhere from now on; SettingsError if that is not there or cannot run it, and without
-        `agreed` where somebody else started it."""
+        """Run Python code elsewhere from now on. SettingsError if that does not exist or cannot run it, and without
+        `agreed` if somebody else started it."""
         move = await self._kernels.use(name, agreed=agreed)
         self.tell_states(moved=True)
         variables = "Its variables are there" if move.keeps_variables else "Variables are gone"
@@ -192,7 +192,8 @@ class KernelSwitch:
                 raise TypeError(f"no verb about kernels: {verb}")
 
     def find(self, server: str) -> None:
-        """Look for what there is here, or on this server; answered with `KernelsFound`, once for several questions."""
+        """List the kernels of this machine or of this server; answered with `KernelsFound`, once for several
+        questions."""
         if (finding := self._finding.get(server)) is None or finding.done():
             self._finding[server] = asyncio.create_task(self._find(server))
 
@@ -223,7 +224,7 @@ class KernelSwitch:
         except OiTuiError as error:
             found = KernelsFound(server=server, why=" ".join(part for part in (error.title, error.hint) if part))
         except Exception as error:
-            # Boundary: looking for what there is must not keep anybody from naming one.
+            # Boundary: a failed list must not keep the person from naming a kernel.
             _log.exception("looking for kernels failed")
             found = KernelsFound(server=server, why=f"Looking for kernels failed: {error!r}.")
         self._tell(found)

@@ -64,7 +64,7 @@ class Line:
         return decode_request(await self.receive())
 
     async def refuse(self, error: ProtocolError) -> None:
-        """It said something else: the end."""
+        """The other side sent something else: end."""
         await self.send(Failed(title="The front end does not speak this protocol.", details=str(error), fatal=True))
 
     async def turn_away(self, why: Failed, seconds: float) -> None:

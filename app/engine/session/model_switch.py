@@ -1,4 +1,4 @@
-"""Which model a session talks to: finding what there is, opening one, downloading the embedded one."""
+"""The model of a session: list models, open one, download the embedded one."""
 
 import asyncio
 import logging
@@ -210,7 +210,7 @@ class ModelSwitch:
         return self._models.is_embedded(self._session.transcript.model)
 
     def tasks(self) -> list[asyncio.Task[Any]]:
-        """Running tasks, for whoever closes the session."""
+        """Running tasks, to be awaited when the session closes."""
         tasks = (self._opening, self._fetching, self._finding, self._server_check.task, *self._keys.tasks)
         return [task for task in tasks if task is not None]
 
@@ -256,12 +256,12 @@ class ModelSwitch:
             retry_now(model)
 
     def find(self) -> None:
-        """Look for what there is; answered with `ModelsFound`."""
+        """List the models; answered with `ModelsFound`."""
         if self._finding is None or self._finding.done():
             self._finding = asyncio.create_task(self._find())
 
     def forget_key(self, whose: str) -> None:
-        """Delete the key that is kept for this provider or address, then tell anew what there is. A model that is open
+        """Delete the key that is kept for this provider or address, then list the models again. A model that is open
         keeps it in memory."""
 
         def find_anew() -> None:
@@ -339,7 +339,7 @@ class ModelSwitch:
             self._session.notice("info", f"Still using {self._in_use[0]}.")
 
     async def _find(self) -> None:
-        """At once what is known and at hand; again when servers have told what they have."""
+        """Send what is known at once, and again when servers have answered."""
         servers, recent = self._servers, self._servers.recent.all()
         current = RecentModel(name="")
         if (used := last_model(self._session.transcript)) is not None:

@@ -21,7 +21,7 @@ class ProposedJob:
         self._unwanted = ""
 
     async def perform(self, session: Session) -> None:
-        """Do it, unless it was given up by now. Never raises: what went wrong is told in the session."""
+        """Run the job, unless it was cancelled. Never raises: errors are reported in the session."""
         try:
             if not self._unwanted:
                 self.begun = True

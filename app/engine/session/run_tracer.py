@@ -57,13 +57,13 @@ class RunTracer:
         self._runs: deque[TracedRun] = deque(maxlen=RUNS)
         self._told: dict[str, tuple[RunInput, ...]] = {}
         self._retold: dict[str, int] = {}
-        """By block: how often another run was told by which it is stale, though it was before."""
+        """By block that was stale before: how often another run made it stale again."""
         self._behind: dict[str, frozenset[str]] = {}
         """By function: names that it reads when it is called."""
         self._last: dict[str, str] = {}
         """By name: the block that changed it last."""
         self._pending: tuple[str, str, CellNames, bool] | None = None
-        """A run that is over and whose changes the kernel has not told yet."""
+        """A run that has ended and whose changes the kernel has not reported yet."""
         if past is not None:
             self._generation, self._runs = past._generation, past._runs.copy()
             self._behind, self._last, self._told = dict(past._behind), dict(past._last), dict(past._told)
@@ -142,7 +142,7 @@ class RunTracer:
         told = {}
         for block_id in {**self._told, **inputs}:
             old, new = self._told.get(block_id, ()), inputs.get(block_id, ())
-            if old != new and _names(old) == _names(new):  # no more than another run by which it is stale
+            if old != new and _names(old) == _names(new):  # only another run by which it is stale
                 self._retold[block_id] = count = self._retold.get(block_id, 0) + 1
                 new = old if count > RETOLD else new
             if old != new and self._transcript.has(block_id):

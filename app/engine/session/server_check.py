@@ -1,4 +1,4 @@
-"""A look at the server of a model soon after it was chosen: that it is down is said before the first prompt."""
+"""Checks the server of a model soon after it was chosen: the person learns that it is down before the first prompt."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ class ServerCheck:
         self._session = session
         self._pause = pause
         self.task: asyncio.Task[None] | None = None
-        """The look that is under way, for whoever closes the session."""
+        """The running check, to be awaited when the session closes."""
 
     def begin(self, find_obstacle: Callable[[], Awaitable[ModelError | None]]) -> None:
         """Look soon. `find_obstacle` says why the model cannot be asked, None if it can."""

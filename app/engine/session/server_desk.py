@@ -1,4 +1,4 @@
-"""The MCP servers as one session sees them: joined when it opens, listed and changed for whoever asks."""
+"""The MCP servers as one session sees them: joined when it opens, listed and changed on request."""
 
 import asyncio
 import re
@@ -103,7 +103,7 @@ class ServerDesk:
         return msgspec.structs.replace(asked, context=context, origins=tuple(dict.fromkeys(origins)))
 
     def follow(self, verb: AboutServers) -> None:
-        """Do what the person wants; slow work goes on in a task."""
+        """Do what the person asks for; slow work continues in a task."""
         match verb:
             case FindServers():
                 self._watched = verb.on
@@ -218,7 +218,7 @@ def _offers(server: McpServer) -> ServerOffers:
 
 
 async def _with_prompt(asked: TurnStarted, server: McpServer, slash: str, typed: str) -> TurnStarted:
-    """The server's prompt in the place of the line that asked for it; OiTuiError where nothing comes of it."""
+    """The server's prompt, replacing the line that asked for it; OiTuiError if it cannot be had."""
     line = " ".join(asked.text.split())
     prompt = next((one for one in server.texts.prompts if one.slash == slash), None)
     if prompt is None:

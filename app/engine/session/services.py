@@ -57,7 +57,7 @@ class KernelTies(msgspec.Struct):
     keeps_kernels: bool = False
     """Whether kernels on servers stay when the session ends, because the front end was lost and nobody quit."""
     on_refusal: OnRefusal = lambda refusal: None
-    """Told of what the sandbox did not let code reach."""
+    """Called with what the sandbox refused."""
     has_embedded_model: Callable[[], bool] = lambda: False
     """Whether the model of the session runs on this machine, as a part of oi-tui, and is therefore small."""
 
@@ -160,7 +160,7 @@ class Services:
         )
 
     def drop_empty(self, session_id: str) -> None:
-        """Nobody looks for a session in which nothing was said or run; a fork of another one is kept."""
+        """Delete sessions in which nothing was said or run; a fork of another one is kept."""
         try:
             if self.store is not None and self.store.record(session_id).parent_id is None:
                 self.store.remove(session_id)

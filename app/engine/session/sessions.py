@@ -36,7 +36,7 @@ class Sessions:
     """Opens, forks and leaves one at a time; what each does meanwhile is not held up by that."""
 
     def __init__(self, services: Services, broke: Callable[[OpenSession, BaseException | None], None]) -> None:
-        """`broke` is called when a session can do no more work, because of a bug of ours."""
+        """`broke` is called when a bug of ours keeps a session from working."""
         self._services = services
         self._broke = broke
         self._open: dict[str, OpenSession] = {}
@@ -166,7 +166,7 @@ class Sessions:
         store = self._services.store
         if session_id is None or store is None:
             return ()
-        store.record(session_id)  # there is no such session: said before a file is named after it
+        store.record(session_id)  # there is no such session: reported before a file is named after it
         await asyncio.to_thread(self._services.claims.take, session_id, CLAIM_PATIENCE)
         if end_first:
             await self._tell_ending(store, session_id)
@@ -323,5 +323,5 @@ def _end_open_turn(store: Store, session_id: str, events: tuple[AnyEvent, ...], 
 
 
 def _says(transcript: Transcript, title: str) -> bool:
-    """Whether this was the last thing said, and nothing happened since."""
+    """Whether this was the last notice, and nothing happened since."""
     return any(isinstance(last, NoticeBlock) and last.title == title for last in transcript.blocks[-1:])

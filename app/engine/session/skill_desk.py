@@ -58,8 +58,8 @@ class SkillDesk:
         renew_tools: Callable[[], None],
         find_trusted: FindTrusted = tuple,
     ) -> None:
-        """`renew_tools` has the model offered tools for what there is by now; `find_trusted` gives the skills of the
-        folder that are what the person trusted."""
+        """`renew_tools` updates the tools that the model is offered; `find_trusted` returns the folder's skills that
+        are as the person trusted them."""
         self._session, self._kernels, self._tell = session, kernels, tell
         self._renew_tools, self._find_trusted = renew_tools, find_trusted
         self._drafts: dict[str, str] = {}

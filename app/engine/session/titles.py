@@ -86,7 +86,7 @@ class Titles:
                 pass
 
     def close(self) -> list[asyncio.Task[None]]:
-        """Stop asking; returns the running tasks, for whoever closes the session."""
+        """Stop asking; returns the running tasks, to be awaited when the session closes."""
         self._closed = True
         return [self._asking] if self._asking is not None else []
 

@@ -1,4 +1,4 @@
-"""The tools of one open session: made when it opens, listed for whoever asks."""
+"""The tools of one open session: created when it opens, listed on request."""
 
 import asyncio
 import json

@@ -140,7 +140,7 @@ def _file_change(restore: FileRestore) -> ChangedFile:
 
 
 def _state(plan: Sequence[FileRestore]) -> str:
-    """Differs where a file, or what becomes of it, is another one."""
+    """A digest that changes when a file, or what undo would make of it, changes."""
     parts = (
         f"{one.place.path}\0{None if one.now is None else one.now.digest}\0{[change.id for change in one.changes]}"
         for one in plan

@@ -1,7 +1,7 @@
-"""What kernels hold, told while somebody looks, and what the last run did to it.
+"""The variables of kernels, reported while the panel is open, and how the last run changed them.
 
-A kernel is asked when it has become idle, before anything else is run in it, and never while it is busy. Nothing
-waits for its answer. While nobody looks nothing is asked, so that it costs nothing.
+A kernel is asked when it has become idle, before anything else is run in it, and never while it is busy. Nothing waits
+for its answer. While the panel is closed nothing is asked, so that it costs nothing.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class ListingHistory(msgspec.Struct):
 
 
 TellListings = Callable[[Listing | None, Listing | None], None]
-"""Told what there was before the last run and what there is now, None where that cannot be known."""
+"""Called with the variables before the last run and now, None where they are unknown."""
 
 
 class VariableInspector:
@@ -93,7 +93,7 @@ class VariableInspector:
         self.widgets = WidgetDesk(kernels, tell)
 
     def tasks(self) -> list[asyncio.Future[Any]]:
-        """Running tasks, for whoever closes the session."""
+        """Running tasks, to be awaited when the session closes."""
         return list(self._asking)
 
     def follow_verb(self, verb: AnyLookVerb) -> None:
@@ -132,7 +132,8 @@ class VariableInspector:
                 pass
 
     def compare(self, language: Language, tell: TellListings) -> None:
-        """What this kernel had before its last run and has now, told as soon as it answers; also while nobody looks."""
+        """Compare the variables before and after the last run, reported as soon as the kernel answers, also while the
+        panel is closed."""
         if language != self._language:
             tell(None, None)
             return

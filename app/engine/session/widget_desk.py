@@ -1,4 +1,4 @@
-"""Widgets that somebody operates: what they are now, told again after each run, and an operation as a run."""
+"""Widgets on the screen that operates them: their controls, sent again after each run, and each operation as a run."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from oi_tui.app.engine.kernels.widget_operation import WidgetOperation, WidgetSo
 from oi_tui.app.engine.text.operable_widgets import operation_in_words
 
 MOST_WATCHED, LONGEST_NAME = 100, 200
-"""Displays of one block that are told of, and characters of their names."""
+"""Displays of one block that are reported, and characters of their names."""
 
 
 class WidgetDesk:

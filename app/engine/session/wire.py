@@ -48,7 +48,7 @@ class Exchange:
     def __init__(self, make: MakeEngine) -> None:
         self._make = make
         self._present: Line | None = None
-        """The front end that is there."""
+        """The attached front end."""
         self._told: Line | None = None
         """The same, once it has received the past events."""
         self._followed: Line | None = None
@@ -203,7 +203,7 @@ class Exchange:
         return None
 
     async def _welcome(self, line: Line, attach: Attach) -> None:
-        """Another front end takes the place of the one that is there, if it may."""
+        """Attach another front end instead of the present one, if it may."""
         async with self._welcoming:
             if await self._takes_in(line, attach):
                 return

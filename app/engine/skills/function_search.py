@@ -43,7 +43,7 @@ class NoMeaning(Exception):
 
 
 def search_by_words(functions: Sequence[KeptFunction], query: str) -> list[KeptFunction]:
-    """Those in which any of the words stands, or one that begins like it; the best first."""
+    """Functions with any of the words, or one that begins like it; best first."""
     words = _WORD.findall(_apart(query[:LONGEST_QUERY]))
     if not words or not functions:
         return []
@@ -79,7 +79,7 @@ def search_by_meaning(
 
 
 def merge_found(*lists: Sequence[KeptFunction]) -> list[KeptFunction]:
-    """Several lists as one: what stands high in any of them comes first."""
+    """Several lists as one, by the best rank in any of them."""
     scores: dict[str, float] = {}
     by_name = {one.name: one for found in lists for one in found}
     for found in lists:
@@ -120,7 +120,7 @@ def _similarity(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 class _Vectors:
-    """The file of vectors, as far as it is of one model. One that is broken is made anew."""
+    """The file of vectors of one model. A damaged file is written again."""
 
     def __init__(self, path: Path, model: str) -> None:
         self._path, self._model = path, model

@@ -59,7 +59,7 @@ class WrongFunction(Exception):
 
 
 class FunctionHead(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands in front of the code. What somebody adds to it is passed over."""
+    """The comment in front of the code. Unknown keys are ignored."""
 
     version: int = 1
     kept: str = ""
@@ -101,7 +101,7 @@ class KeptFunction(NamedTuple):
 
 
 def functions_dir() -> Path:
-    """Where they lie: `$XDG_DATA_HOME/oi-tui/functions`."""
+    """The folder of kept functions: `$XDG_DATA_HOME/oi-tui/functions`."""
     return data_dir() / "functions"
 
 
@@ -133,7 +133,7 @@ def find_function(name: str, folder: Path | None = None) -> KeptFunction:
 
 
 def _read_agreed(place: Path) -> dict[str, str]:
-    """None where the record is not to be relied on: whoever agrees to something next is told why."""
+    """Digests that the person agreed to, by name; none if the record cannot be read: the next agreement reports why."""
     try:
         return _read_record(place).agreed
     except SettingsError:
@@ -175,7 +175,7 @@ def read_function(name: str, text: str, path: Path) -> KeptFunction:
 
 
 def read_function_head(text: str) -> FunctionHead:
-    """The head of a file, or what holds without one; WrongFunction where it is no TOML."""
+    """The head of a file, the defaults if it has none; WrongFunction if it is not TOML."""
     if (found := _HEAD.match(text)) is None:
         return FunctionHead()
     lines = (line.removeprefix("#").removeprefix(" ") for line in found[1].splitlines())

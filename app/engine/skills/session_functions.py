@@ -1,5 +1,5 @@
-"""A function of a session as a file that stands by itself: its source, the imports and other functions that it needs,
-and a call of it that ran. Read off the sources that ran, without running anything.
+"""A function of a session as a file that needs no other: its source, the imports and other functions that it needs, and
+a call of it that ran. Read off the sources that ran, without running anything.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""The folder of the person's skills: what is added to it, removed from it, and wrong with what is there."""
+"""The folder of the person's skills: add and remove skills, and list what is wrong with them."""
 
 import re
 import shutil
@@ -86,7 +86,7 @@ def set_skill_aside(name: str, folder: Path | None = None) -> None:
 
 
 def restore_skill(name: str, folder: Path | None = None) -> None:
-    """Bring back what was set aside last; SettingsError if that is another one."""
+    """Restore the skill that was removed last; SettingsError if that is another one."""
     place = folder or skills_dir()
     aside = place / f".{name}{_ASIDE}"
     if not SKILL_NAME.fullmatch(name) or not aside.is_dir() or (place / name).exists():

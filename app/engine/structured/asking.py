@@ -33,7 +33,7 @@ class AskedValue:
     problems: tuple[str, ...] = ()
     """What does not fit; () where there is a value."""
     last: str = ""
-    """What the model said last."""
+    """The model's last answer."""
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0

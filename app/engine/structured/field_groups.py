@@ -10,8 +10,8 @@ MOST_GROUPS = 20
 
 
 def split_fields(schema: AnswerSchema, most: int) -> tuple[AnswerSchema, ...]:
-    """Schemas of at most so many fields each, in order; the schema itself where it has no more, or is not of fields
-    that stand alone."""
+    """Schemas of at most so many fields each, in order; the schema itself where it has no more, or its fields depend on
+    each other."""
     root = schema.schema
     fields: Mapping[str, Any] = root.get("properties", {})
     alone = root.keys() <= {"type", "properties", "required", "additionalProperties", "$defs", "definitions", *_REMARKS}

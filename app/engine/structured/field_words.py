@@ -1,6 +1,6 @@
 """What people write for numbers, dates and yes or no, in several languages, as the values that are meant. Pure.
 
-Each function returns None for what can be read in two ways: whoever wrote it is asked.
+Each function returns None for what can be read in two ways: then the model is asked.
 """
 
 import re

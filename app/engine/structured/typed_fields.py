@@ -27,7 +27,7 @@ def reads_as_fields(text: str) -> bool:
 
 
 def typed_schema(text: str) -> dict[str, Any]:
-    """The schema of an object with these fields; SettingsError for a type that there is not."""
+    """The schema of an object with these fields; SettingsError for an unknown type."""
     fields: dict[str, Any] = {}
     for part in text.split(","):
         if (found := _FIELD.fullmatch(part)) is None:

@@ -64,7 +64,8 @@ def needs_scripts(output: RichOutput) -> bool:
 
 
 def page_of(output: RichOutput, *, scripts: bool = False) -> bytes | None:
-    """The page, None where a browser would show no more than the terminal does. `scripts`: the person said yes."""
+    """The page, None where a browser would show no more than the terminal does. `scripts`: the person agreed to run
+    scripts."""
     scripts = scripts and needs_scripts(output)
     body = _body(output, scripts=scripts)
     if body is None or len(body) > MOST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""A question about a call, beside its arguments: what is said of the tool, and what the call would do."""
+"""A question about a call, besides its arguments: what is known about the tool, and what the call would do."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from oi_tui.app.engine.text.words import one_line
 
 
 def call_remarks(request: DecisionRequested) -> Iterator[str]:
-    """What there is to know of the tool that is called, beside its arguments."""
+    """What the person should know about the called tool, besides its arguments."""
     if request.origin:
         yield f"The tool was brought by {one_line(request.origin)}"
     if request.may_call:

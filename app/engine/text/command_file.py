@@ -42,7 +42,7 @@ class WrongCommandFile(Exception):
 
 
 class WrongUse(Exception):
-    """Why no prompt comes of what was typed after a command, as a sentence."""
+    """Why the arguments of a command give no prompt, as a sentence."""
 
 
 class CommandArgument(NamedTuple):
@@ -162,7 +162,7 @@ def _check_arguments(front: _Front, line: int) -> Iterator[CommandArgument]:
 
 
 def fill_command(command: OwnCommand, typed: str, facts: Mapping[str, TemplateValue]) -> str:
-    """The prompt that comes of what was typed after the name; WrongUse where none does. `facts` are those of `FACTS`
+    """The prompt for the arguments `typed` after the name; WrongUse if they do not fit. `facts` are those of `FACTS`
     but `args`."""
     values: dict[str, Any] = {**facts, "args": typed.strip(), **bind_arguments(command.arguments, typed)}
     try:

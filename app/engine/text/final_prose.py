@@ -20,7 +20,7 @@ def final_prose(blocks: Sequence[Block], step: int) -> str:
 
 
 def last_prose(blocks: Iterable[Block], step: int) -> str:
-    """What the model said in its last answer alone."""
+    """The prose of the model's last answer alone."""
     return "\n".join(block.text for block in blocks if isinstance(block, ProseBlock) and block.step == step)
 
 

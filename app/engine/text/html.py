@@ -25,11 +25,11 @@ class Passage(NamedTuple):
     spans: tuple[Span, ...] = ()
     """Spaces are collapsed, except in code; newlines break the line."""
     level: int = 0
-    """Of a heading: 1 to 6; of everything else: in how many lists it stands."""
+    """Of a heading: 1 to 6; of everything else: the depth of lists around it."""
     label: str = ""
-    """What stands before an item."""
+    """The text before an item."""
     quotes: int = 0
-    """In how many quotations it stands."""
+    """The depth of quotations around it."""
 
     @property
     def text(self) -> str:
@@ -55,7 +55,7 @@ class Document(NamedTuple):
     is_whole: bool
     """False if it was too long."""
     has_scripts: bool
-    """Whether there are programs in it, which may be all that there is."""
+    """Whether it has scripts, which may be its only content."""
 
 
 def as_text(document: Document) -> str:

@@ -114,7 +114,7 @@ def read_html(markup: str, unseen: frozenset[str] = frozenset(), most: int = MOS
 
 
 class _Reader:
-    """Reads one document of HTML; made anew for each."""
+    """Reads one document of HTML; used once."""
 
     def __init__(self, unseen: frozenset[str]) -> None:
         self._unseen = _UNSEEN | unseen
@@ -367,7 +367,7 @@ _INVISIBLE = re.compile(r"display:none|visibility:(?:hidden|collapse)|(?:font-si
 
 
 def _is_invisible(style: str) -> bool:
-    """Whether what its element says is not seen, as far as that stands there."""
+    """Whether the attributes of an element hide its content."""
     return bool(style) and _INVISIBLE.search("".join(style.split()).lower()) is not None
 
 

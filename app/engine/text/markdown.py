@@ -74,8 +74,8 @@ def as_markdown(block: Block, place: PlacePicture | None = None) -> str:
 def transcript_markdown(
     blocks: Iterable[Block], place: PlacePicture | None = None, anchors: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Blocks one under the other, as a file: an empty line between them, a newline at the end. Before a block whose id
-    is in `anchors` stands what a link leads to."""
+    """Blocks one under the other, as a file: an empty line between them, a newline at the end. A block whose id is in
+    `anchors` gets an anchor for links."""
     parts: list[str] = []
     for block, ran_in in tell_places(blocks):
         parts += [f"*{escape_markdown(ran_in)}:*"] if ran_in else []
@@ -165,7 +165,7 @@ def _output(output: Output, place: PlacePicture) -> str:
 
 
 def _tail(tail: Tail) -> tuple[str, str]:
-    """What stands between head and tail of a long output, and the tail."""
+    """The note between head and tail of a long output, and the tail."""
     return f"*… {tail.left_out_characters:,} characters …*", _text(apply_carriage_returns(without_escapes(tail.text)))
 
 

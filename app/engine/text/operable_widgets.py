@@ -1,4 +1,4 @@
-"""Values of what can be operated in widgets: which it can have, and how they are said."""
+"""The values of widgets that can be operated: which are valid, and how they are written."""
 
 import math
 from datetime import date, datetime, time
@@ -97,7 +97,7 @@ def value_in_words(control: WidgetControl, value: ControlValue) -> str:
 
 
 def bounds_in_words(control: WidgetControl) -> str:
-    """What it can have, as a sentence; "" where that need not be said."""
+    """The valid values, as a sentence; "" if that is obvious."""
     if control.kind in ISO_FORMS:
         return ISO_FORMS[control.kind][1]
     if control.kind not in ("number", "range") or control.options:

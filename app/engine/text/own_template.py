@@ -26,7 +26,8 @@ def local_facts(cwd: str, today: datetime.date | None = None) -> dict[str, Templ
 def fill_template(
     part: InstructionPart, variables: Mapping[str, TemplateValue], cwd: str, today: datetime.date | None = None
 ) -> InstructionPart:
-    """The person's own instructions with what their template stands for; SettingsError if it is none, or too long."""
+    """The person's own instructions with the values of their template; SettingsError if it is not valid, or too
+    long."""
     try:
         text = render_template(part.text, local_facts(cwd, today) | dict(variables)).strip()
     except TemplateFailed as error:

@@ -10,17 +10,17 @@ from oi_tui.app.engine.text.words import one_line
 
 
 def plan_heading(steps: Sequence[PlanStep]) -> str:
-    """What stands over it."""
+    """The heading of a plan."""
     return f"Plan at the end of the session: {plan_summary(steps)}"
 
 
 def step_line(step: PlanStep) -> str:
-    """Its state and what is to be done."""
+    """A step as one line: its state and its text."""
     return f"{MARKS[step.state]} {one_line(step.text)}"
 
 
 def plan_markdown(steps: Sequence[PlanStep], cite: Callable[[str], str]) -> str:
-    """The plan as a list, "" where there is none; `cite` gives Markdown for a block, "" for one that is not there."""
+    """The plan as a list, "" if there is none; `cite` returns Markdown for a block, "" for an unknown one."""
     if not steps:
         return ""
     lines = [f"**{plan_heading(steps)}**", ""]

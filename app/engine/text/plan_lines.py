@@ -11,7 +11,7 @@ MARKS: dict[StepState, str] = {"todo": "[ ]", "doing": "[>]", "done": "[x]", "dr
 
 
 def plan_lines(steps: Sequence[PlanStep], number_of: Callable[[str], int]) -> Iterator[str]:
-    """A line for each step, `number_of` gives the number of a block, 0 for one that is not there."""
+    """A line for each step; `number_of` returns the number of a block, 0 for an unknown one."""
     for place, step in enumerate(steps, 1):
         facts = [f"done when {one_line(step.done_when)}"] if step.done_when else []
         numbers = [str(number) for number in map(number_of, step.evidence) if number]
@@ -28,6 +28,6 @@ def plan_summary(steps: Sequence[PlanStep]) -> str:
 
 
 def block_numbers(blocks: Sequence[Block]) -> Callable[[str], int]:
-    """Gives the number of each block by its id, counted from 1 as for `recall`; 0 for one that is not there."""
+    """A function from the id of a block to its number, counted from 1 as for `recall`; 0 for an unknown one."""
     numbers = {block.id: number for number, block in enumerate(blocks, 1)}
     return lambda block_id: numbers.get(block_id, 0)

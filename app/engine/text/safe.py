@@ -146,10 +146,10 @@ class SafeStream:
         self._joint = ""
         """A joiner at the end: whether it holds something together is not known yet."""
         self._near = self._told = ""
-        """What stands before the next piece, as far back as it matters to joiners, and to marks."""
+        """The text before the next piece, as far back as it matters to joiners and marks."""
 
     def feed(self, text: str) -> str:
-        """What can be seen of the text so far and was not told yet."""
+        """The visible text so far that was not returned yet."""
         plain = _pattern(_UNSURE).sub(_clean_character, self._without_sequences(self._held + text))
         plain, self._joint = self._joint + plain, ""
         if plain[-1:] in (_JOINER, _EMOJI_STYLE):
@@ -186,7 +186,7 @@ class SafeStream:
         return "".join((*parts, text[start:end]))
 
     def _tell(self, plain: str) -> str:
-        """Without stray joiners and piles of marks, in view of what stands before."""
+        """The text without stray joiners and piles of marks, which depend on the text before."""
         window = self._near + plain + self._joint
         known, end = len(self._near), len(self._near) + len(plain)
         self._near = window[:end][-2:]

@@ -1,4 +1,4 @@
-"""What is said of a summary of old turns where it is folded to one line."""
+"""How a summary of old turns is described in its one line."""
 
 from oi_tui.app.engine.core.blocks import SummaryBlock
 from oi_tui.app.engine.text.tokens import estimate_tokens

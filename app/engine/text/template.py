@@ -59,8 +59,8 @@ def check_template(text: str, variables: Mapping[str, TemplateValue]) -> None:
 
 
 def render_template(text: str, variables: Mapping[str, TemplateValue]) -> str:
-    """What the text says with these variables; TemplateFailed where that cannot be said. A text without marks is as it
-    was, and loads nothing."""
+    """The text with the values of these variables; TemplateFailed if that fails. A text without marks is returned as it
+    is, without loading anything."""
     if not is_template(text):
         return text
     import jinja2  # only for templates
@@ -148,7 +148,7 @@ def _steps(node: "nodes.Node", variables: Mapping[str, TemplateValue]) -> int:
             looped = variables[name]
             return 1 + below * (len(looped) if isinstance(looped, tuple) else 1)
         case nodes.TemplateData():
-            return 0  # the text as it stands, whose length is limited
+            return 0  # the text itself, whose length is limited
         case _:
             return 1 + below
 

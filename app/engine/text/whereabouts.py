@@ -1,4 +1,4 @@
-"""Where code ran, in words, told where it changes, not with every run; and which line of it runs."""
+"""Where code ran, in words: for the first run and wherever it changes. And which line of it runs."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Widgets as text: drawn by whoever knows them, in bounds, and plainly where nobody does."""
+"""Widgets as text, within limits: drawn by a plugin that knows them, else plainly."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -61,7 +61,8 @@ class _NotedStates(Mapping[str, WidgetState]):
 
 
 class _Drawing:
-    """Draws so many widgets for so long, and no more: boxes may hold each other, and texts may take long to read."""
+    """Draws a limited number of widgets for a limited time: boxes may contain each other, and texts may take long to
+    read."""
 
     def __init__(self, find_view: FindView) -> None:
         self._find_view = find_view

@@ -31,7 +31,7 @@ class Parameter(NamedTuple):
     description: str
     is_required: bool
     default: object
-    """What counts where it is left out; one that JSON cannot say is not told."""
+    """The default value; one that JSON cannot express is left out."""
 
 
 def argument_type(hint: Any) -> ArgumentType:

@@ -1,4 +1,4 @@
-"""The tool by which a model asks the person. It changes nothing: what comes of the answer is decided about as ever."""
+"""The tool by which a model asks the person. It changes nothing: actions after the answer need approval as before."""
 
 from collections.abc import Iterable
 

@@ -25,7 +25,7 @@ _OF_THE_SYSTEM = frozenset(kind.__name__ for kind in _SYSTEM_ERRORS)
 """Names of what Python raises where the system refuses."""
 
 PROGRESS = "application/vnd.oi-tui.progress+json"
-"""How far a call is, as it comes out of its kernel; the screen is told in the same way as of other tools."""
+"""The progress of a call, as its kernel sends it; shown as that of other tools."""
 
 NO_CALLS = "A tool of a file cannot call code or the model."
 
@@ -78,7 +78,7 @@ class FileCalls:
 
 
 def kernel_of(kernels: KernelSource, file: ToolFile) -> Kernel:
-    """What calls of this file run in: it can do no more than the file declares."""
+    """The kernel for calls of this file, which can do no more than the file declares."""
     may = file.declared.capabilities
     return kernels.tool_kernel(writes=may.writes, network=may.network)
 
@@ -161,8 +161,8 @@ def _report(progress: object, output: ToolOutput) -> None:
 
 
 def _traceback(error: ErrorOutput, place: str) -> str:
-    """What went wrong in the file at that place, without the cell that called it and the libraries that it called. Of a
-    file or a machine that is not there, one line: the tool is not what has to be mended."""
+    """The traceback within the file, without the cell that called it and the libraries that it called. For a missing
+    file or an unreachable machine, one line: the tool does not need a fix."""
     last = safe_text(f"{error.name}: {error.value}")
     if error.name in _OF_THE_SYSTEM:
         return last

@@ -183,7 +183,7 @@ class HintTypes:
 
 
 NO_VALUE: Any = object()
-"""Of a default that only the run knows, or that is not told."""
+"""For a default that is known only at run time, or is not shown."""
 
 
 def literal_default(written: ast.expr | None) -> Any:

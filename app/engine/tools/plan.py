@@ -21,7 +21,7 @@ ACCEPT = "Accept the plan and begin"
 KEEP_PLANNING = "Keep planning"
 
 RECENT = 12
-"""Runs whose numbers the model is told, so that it can name them as evidence."""
+"""Runs whose numbers the model reads, so that it can name them as evidence."""
 
 _STEP = {
     "type": "object",
@@ -110,7 +110,7 @@ def _evidence(number: int, place: int, blocks: Sequence[Block]) -> str:
 
 
 async def _propose(ties: ToolTies, output: ToolOutput) -> str:
-    """Ask the person for the plan; until it is accepted, plan mode goes on."""
+    """Ask the person to accept the plan; until then, plan mode stays on."""
     shown = ties.plan().steps
     output.print("\n".join(plan_lines(ties.plan().steps, block_numbers(ties.blocks()))) + "\n")
     question = f"Accept this plan, {plan_summary(ties.plan().steps)}? You can change it first."

@@ -1,4 +1,5 @@
-"""What a function returned, as a result that can be shown, told to a model and kept: by its type, and bounded."""
+"""The return value of a function as a result that can be shown, sent to a model and stored: by its type, within
+limits."""
 
 import base64
 import io

@@ -1,7 +1,7 @@
-"""A synchronous function in a thread of its own: the engine goes on meanwhile, and can ask it to end.
+"""A synchronous function in a thread of its own: the engine continues meanwhile, and can ask it to end.
 
 Python cannot stop a thread. A call that is cancelled gets `CallCancelled` at its next line of Python; one that waits in
-a library or in the system goes on until that returns, and whoever cancelled it is told that it still runs.
+a library or in the system continues until that returns, and the caller learns that it still runs.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What a session gives to whoever makes tools for it."""
+"""What a session passes to a `MakeTools`."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -54,7 +54,7 @@ class Capabilities(Value, frozen=True, kw_only=True):
     network: bool = True
     """Reach other machines."""
     repeatable: bool = False
-    """A second call with the same arguments does no more than the first: it may be run again, and tried again."""
+    """A second call with the same arguments does no more than the first: it may be repeated."""
 
     @property
     def side_by_side(self) -> bool:
@@ -87,7 +87,7 @@ class ToolOutput(Protocol):
     ) -> str | None:
         """A line from the person, who may pick one of the choices (`several`: more, each on a line) or type another.
         None where nobody can be asked, or gives no answer. From the engine's own loop only; one question at a time, and
-        the time limit stands still meanwhile."""
+        the time limit pauses meanwhile."""
         ...
 
 

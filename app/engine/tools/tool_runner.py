@@ -1,4 +1,4 @@
-"""Runs calls of one tool as a kernel runs code: what comes of a call is capped, can be interrupted, and ends once."""
+"""Runs calls of one tool as a kernel runs code: its output is limited, it can be interrupted, and it ends once."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,7 @@ CHOICES = 20
 """Answers that one question offers."""
 
 THE_MODEL = "the model"
-"""Who asks by the tool that is there for that."""
+"""The asker named in questions of the tool `ask_user`."""
 
 GRACE = 2.0
 """Seconds that a call has to end when it was cancelled."""

@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class Toolbox:
-    """What there is beside the kernels."""
+    """The tools of a session."""
 
     def __init__(self, tools: Iterable[Tool] = (), *, spill_dir: Path | None = None) -> None:
         """A tool whose name is taken is named in the log and left out. Long outputs are kept in `spill_dir`."""
@@ -36,7 +36,7 @@ class Toolbox:
         self.perform: Perform | None = None
         """Performs what calls call."""
         self.questions = asyncio.Lock()
-        """Held by whoever asks the person: calls that run side by side ask one after the other."""
+        """A lock for questions: calls that run side by side ask one after the other."""
         self.add(tools)
 
     def add(self, tools: Iterable[Tool]) -> None:
@@ -49,7 +49,7 @@ class Toolbox:
             self._tools[tool.name] = tool
 
     def replace(self, origin: str, tools: Iterable[Tool]) -> None:
-        """What an origin brings now, in the place of what it brought before. A call that runs goes on."""
+        """Replace the tools of an origin. A call that runs continues."""
         self._tools = {name: tool for name, tool in self._tools.items() if tool.origin != origin}
         self.add(tools)
 
@@ -99,8 +99,8 @@ class Toolbox:
         return found
 
     def _choose_tools(self) -> list[Tool]:
-        """What the model is told of: all, or with many those of the program itself, those that it found, and the tool
-        that finds more."""
+        """The tools that the model is offered: all, or if there are many, those of the program itself, those that it
+        found, and the tool that finds more."""
         there = [tool for name, tool in self._tools.items() if name not in self.off]
         if not self._has_many():
             return there
@@ -109,7 +109,7 @@ class Toolbox:
         return [*(tool for tool in there if tool.name in names), self._finder]
 
     def switch(self, name: str, *, on: bool) -> None:
-        """Whether the model may call this one; nothing that is not there is switched."""
+        """Set whether the model may call this tool; an unknown name changes nothing."""
         if name in self._tools and name != RECALL:
             self.off = self.off - {name} if on else self.off | {name}
 

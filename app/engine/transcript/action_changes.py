@@ -123,7 +123,7 @@ def with_tail(action: ActionBlock, event: OutputTailMoved) -> ActionBlock:
 
 
 def with_display(action: ActionBlock, event: OutputUpdated) -> ActionBlock:
-    """The action with this in place of what it displayed under the same id."""
+    """The action with this output instead of the one with the same display id."""
     outputs = tuple(
         event.output if isinstance(old, RichOutput) and old.display_id == event.display_id else old
         for old in action.outputs

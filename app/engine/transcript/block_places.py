@@ -1,4 +1,4 @@
-"""Where the blocks of a transcript stand, by their ids."""
+"""The places of blocks in a transcript, by their ids."""
 
 from collections.abc import Sequence
 

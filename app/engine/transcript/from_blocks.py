@@ -78,7 +78,7 @@ class _Unfolding:
         self._number = 0
         """Steps of this turn."""
         self._step = 0
-        """The step that the last block said it was of."""
+        """The step of the last block."""
 
     def events(self, blocks: Iterable[Block], usage: Usage) -> Iterator[AnyEvent]:
         for block in blocks:

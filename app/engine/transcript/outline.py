@@ -38,7 +38,7 @@ class SessionOutline(Value, frozen=True, kw_only=True):
     model: str = ""
     usage: Usage = Usage()
     plan: tuple[PlanStep, ...] = ()
-    """Where it stood at the end."""
+    """The plan at the end."""
 
 
 def block_outline(block: Block, *, carries_text: bool = True) -> dict[str, Any]:
@@ -71,8 +71,7 @@ def block_of(values: dict[str, Any]) -> Block:
 
 
 def aside_of(values: dict[str, Any]) -> NoticeBlock | ThoughtBlock | SummaryBlock:
-    """What no message holds: a notice, a thought or a summary; msgspec.ValidationError if it is another block, or
-    none."""
+    """A block that no message holds: a notice, a thought or a summary; msgspec.ValidationError for any other."""
     aside: NoticeBlock | ThoughtBlock | SummaryBlock = msgspec.convert(
         values, NoticeBlock | ThoughtBlock | SummaryBlock
     )

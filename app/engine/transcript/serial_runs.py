@@ -1,4 +1,4 @@
-"""Runs that went side by side, one after the other: for whoever tells a session in lines or messages."""
+"""Runs that went side by side, one after the other, for front ends that write lines or messages."""
 
 from collections.abc import Iterator
 
@@ -14,19 +14,19 @@ from oi_tui.app.engine.core.events import (
 
 
 class SerialRuns:
-    """The same events, but a run that began beside another is told when that one is over, from its beginning; what it
-    called stays within it. The order in every single block is kept."""
+    """The same events, but those of a run that began beside another follow when that one has ended; what a run called
+    stays within it. The order in every single block is kept."""
 
     def __init__(self) -> None:
         self._roots: dict[str, str] = {}
         """By an action that was called: the run that everything began with."""
         self._held: dict[str, list[AnyEvent]] = {}
-        """What is told later, by run."""
+        """Events held back, by run."""
         self._now = ""
-        """The run that is told now."""
+        """The run whose events pass now."""
 
     def in_order(self, event: AnyEvent) -> Iterator[AnyEvent]:
-        """What can be told by now."""
+        """The events that may pass by now."""
         if isinstance(event, TurnEnded | SessionOpened):
             yield from self._rest()
         if isinstance(event, CodeStarted | CallStarted) and event.caller:

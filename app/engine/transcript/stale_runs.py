@@ -24,11 +24,11 @@ class TracedRun(NamedTuple):
 
 
 def run_inputs(runs: Sequence[TracedRun]) -> dict[str, tuple[RunInput, ...]]:
-    """By block: what each run used, and by what it is stale. A run whose source has run again is over: not stale, and
-    what was made of it stands or falls with its repetition. A run that changed a variable in place (`df["a"] = 1`) is
-    not stale by what changed it further."""
-    newest: dict[str, tuple[str, str]] = {}  # by name: the block that changed it last, and the one that made it anew
-    made: list[dict[str, str]] = []  # by run and name that it changed: the block that made it anew
+    """By block: what each run used, and which run made it stale. A run whose source has run again is not stale; whether
+    what used it is stale depends on the repetition. A run that changed a variable in place (`df["a"] = 1`) is not stale
+    by what changed it further."""
+    newest: dict[str, tuple[str, str]] = {}  # by name: the block that changed it last, and the one that assigned it
+    made: list[dict[str, str]] = []  # by run and name that it changed: the block that assigned it
     repeated: dict[str, str] = {}
     latest: dict[str, str] = {}
     for run in runs:
@@ -69,7 +69,7 @@ def _run_input(name: str, block_id: str, stale_by: str) -> RunInput:
 
 def chain(blocks: Sequence[Block], block_id: str) -> tuple[str, ...]:
     """What has to run again, in order, to have this block and all that follows from it as if nothing were stale: stale
-    blocks that it uses, itself, and what uses them. Of runs of one source the last one stands for all."""
+    blocks that it uses, itself, and what uses them. Of several runs of one source, only the last one runs."""
     codes = [block for block in blocks if isinstance(block, CodeBlock) and block.state in ("ok", "error")]
     last = {block.source: block.id for block in codes}
     by_id = {block.id: block for block in codes if last[block.source] == block.id}
@@ -83,7 +83,7 @@ def chain(blocks: Sequence[Block], block_id: str) -> tuple[str, ...]:
                 needed.add(maker)
                 ahead.append(maker)
     count = 0
-    while count < len(needed):  # what changed an input may stand below it
+    while count < len(needed):  # what changed an input may come after it
         count = len(needed)
         for block in by_id.values():
             if any(now.get(one.block_id) in needed or now.get(one.stale_by) in needed for one in block.inputs):
@@ -91,7 +91,7 @@ def chain(blocks: Sequence[Block], block_id: str) -> tuple[str, ...]:
     ordered: dict[str, None] = {}
     ahead = [block for block in reversed(by_id) if block in needed]
     opened: set[str] = set()
-    while ahead:  # each behind what made its inputs, else as they stand
+    while ahead:  # each after what made its inputs, otherwise in their order
         at = ahead[-1]
         before = [now.get(one.stale_by or one.block_id, "") for one in by_id[at].inputs] if at not in opened else []
         opened.add(at)

@@ -37,7 +37,7 @@ def with_text_end(block: ProseBlock | ThoughtBlock, event: ProseFinished | Thoug
 
 
 def block_from(event: TurnStarted | NoticeAdded | ContextCompacted) -> UserBlock | NoticeBlock | SummaryBlock:
-    """The block that stands for a prompt, a notice or a compaction."""
+    """The block of a prompt, a notice or a compaction."""
     said = msgspec.structs.asdict(event)
     block_id = said.pop("block_id")
     match event:
@@ -52,7 +52,7 @@ def block_from(event: TurnStarted | NoticeAdded | ContextCompacted) -> UserBlock
 def with_mark(
     block: Block, event: ContextMarked | RunTraced | SecretsWithheld | SummaryChanged | ThoughtsSealed
 ) -> Block:
-    """The block with what was found out or said about it; one of another kind stays as it is."""
+    """The block with a mark or a finding about it; one of another kind is returned unchanged."""
     match event, block:
         case RunTraced(), CodeBlock():
             return msgspec.structs.replace(block, inputs=event.inputs)

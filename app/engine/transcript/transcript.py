@@ -102,7 +102,7 @@ Kind = TypeVar("Kind", CodeBlock, CallBlock)
 
 
 class _Stray(Exception):
-    """An event that belongs to a block that is not there, or is of another kind."""
+    """An event for a block that does not exist, or is of another kind."""
 
 
 class Transcript:
@@ -146,7 +146,7 @@ class Transcript:
 
     @property
     def blocks(self) -> Sequence[Block]:
-        """What there is, in order; not to be changed."""
+        """All blocks, in order. Do not modify the result."""
         for block_id in tuple(self._growing):
             self._join(block_id)
         return self._blocks
@@ -172,7 +172,7 @@ class Transcript:
     def apply(self, event: AnyEvent) -> tuple[int, ...]:
         """Fold one event in; returns the indices of the blocks that are new or changed.
 
-        What belongs to a block that is not there changes nothing: two programs may have written one log.
+        An event for an unknown block changes nothing: two programs may have written one log.
         """
         try:
             return self._fold(event)
@@ -389,7 +389,7 @@ class Transcript:
                 break
             closed = settle_block(block, cause, self._approved)
             if everywhere and isinstance(closed, CodeBlock) and (closed.rerun or closed.inputs):
-                closed = msgspec.structs.replace(closed, rerun="", inputs=())  # the kernel is another one now
+                closed = msgspec.structs.replace(closed, rerun="", inputs=())  # another kernel from here on
             if closed is not block:
                 self._blocks[index] = closed
                 changed.append(index)

@@ -98,7 +98,7 @@ class _Walk(msgspec.Struct):
     since: int
     """Nanoseconds of Unix time."""
     before: int
-    """When was looked last, 0 if never; what is older than that and not `known` came by renaming a folder."""
+    """Time of the last look, 0 if never; a file that is older and not `known` came by renaming a folder."""
     known: frozenset[str]
     told: Mapping[str, FileStamp]
     """Files already reported, by name."""
@@ -113,7 +113,7 @@ class _Walk(msgspec.Struct):
     seen: set[str] = msgspec.field(default_factory=set)
     """Names of all files that run later, changed or not."""
     marks: dict[str, FileStamp] = msgspec.field(default_factory=dict)
-    """All files that changed since, told now or before."""
+    """All files that changed since, reported now or before."""
 
 
 class _Folder(NamedTuple):
@@ -145,8 +145,8 @@ class FolderScanner:
         self._looked = 0
 
     def look(self, since: float, *, told: bool = True) -> ScanResult:
-        """What has changed since this moment (Unix time in seconds) and was not reported before. If it will not be
-        `told`, it does not count as reported."""
+        """Files that changed since this moment (Unix time in seconds) and were not reported before. With `told` false
+        they will be reported again."""
         begun = time.time_ns()
         walk = _Walk(
             since=int(since * 1e9) - COARSE,
@@ -185,7 +185,7 @@ class ChangeScan:
         """Events of the session, in order: the first start of a kernel, beginnings and ends of runs."""
         match event:
             case KernelChanged(state="starting") if self._last is None:
-                self._look("")  # learn what is there before anything has run
+                self._look("")  # know what exists before anything has run
             case ExecutionStarted() | RerunStarted():
                 self._began[event.block_id] = self._clock()
             case ExecutionFinished() | RerunFinished() if event.block_id in self._began:
@@ -347,7 +347,7 @@ def _has_changed(walk: _Walk, folder: str) -> bool:
 
 
 def _is_news(walk: _Walk, name: str, found: os.stat_result) -> bool:
-    """Whether a file changed since the run began, and was not told of in this state before."""
+    """Whether a file changed since the run began, and was not reported in this state before."""
     if not _since(walk, found.st_ctime_ns):
         return False
     mark = walk.marks[name] = FileStamp(found.st_ctime_ns, found.st_mode, found.st_size, found.st_ino)

@@ -41,7 +41,7 @@ class FolderContent(NamedTuple):
     commands: tuple[CommandSource, ...] = ()
     skills: tuple[Skill, ...] = ()
     others: tuple[str, ...] = ()
-    """Names of what is there and not read by us."""
+    """Names of files for other programs, which we do not read."""
     wrong: str = ""
     environment: str = ""
     """In which environment of the folder code would run: ".venv (Python 3.12.4)"."""

@@ -64,8 +64,8 @@ class FolderDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return tuple(name for name in changed if name not in _HARMLESS or getattr(now, name))
 
     def trusted_commands(self, folder: Path) -> str | None:
-        """The digest of the commands with which the folder was trusted, for whoever uses one of them to compare; None
-        where it is not trusted, or something else of it changed."""
+        """The digest of the commands with which the folder was trusted, to compare before one runs; None if it is not
+        trusted, or something else of it changed."""
         return self.commands if self.trusted and not {*self.changed_files(folder)} - {"commands"} else None
 
 

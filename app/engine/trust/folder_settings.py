@@ -71,7 +71,7 @@ class FolderSettings(SettingsSection, frozen=True, kw_only=True):
 
 
 def digest_of(text: str | None) -> str:
-    """SHA-256 of a file's text, "" of a file that is not there."""
+    """SHA-256 of a file's text, "" for a missing file."""
     return text_digest(text) if text is not None else ""
 
 

@@ -78,9 +78,9 @@ def read_rules(path: Path, origin: Origin, *, owner: int) -> tuple[Rule, ...]:
 def project_rules(cwd: Path, *, trusted: bool, seen: str | None = None) -> tuple[Rule, ...]:
     """The rules of the working folder.
 
-    In an untrusted folder, rules that allow are ignored; the others apply whoever wrote them, for they can only be
-    stricter. The same is true of a trusted folder whose rules have changed since they were `seen` (a digest); None
-    takes them as they are, to show them.
+    In an untrusted folder, rules that allow are ignored; the others apply, since they can only be stricter. The same is
+    true of a trusted folder whose rules have changed since they were `seen` (a digest); None takes them as they are, to
+    show them.
     """
     folder = cwd / PROJECT
     if folder.is_symlink():

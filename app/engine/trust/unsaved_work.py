@@ -1,8 +1,8 @@
-"""What of the person's work would be lost if a file were written anew: what git does not have in the state it is in.
+"""The person's work that would be lost if a file were overwritten: content that git does not have.
 
 git itself is not run (see `git_index.py`). A file counts as safe where its content is in the index of its repository:
-committed, or staged at least. One outside of any repository is nobody's business here. Other systems of version control
-are not known. Methods are for a thread; all they do is bounded, and what could not be looked at counts as lost.
+committed, or staged at least. A file outside of any repository is not judged here. Other systems of version control are
+not known. Methods are for a thread; all they do is bounded, and what could not be looked at counts as lost.
 """
 
 import glob
@@ -147,8 +147,8 @@ def _has_content(path: str) -> bool:
 
 
 def _repository_of(folder: str, known: dict[str, _Repository | None]) -> _Repository | None:
-    """The nearest one in whose working tree the folder is. A `.git` without a HEAD is none: the sandbox puts one in the
-    place of what must not be made."""
+    """The nearest one in whose working tree the folder is. A `.git` without a HEAD is none: the sandbox creates one
+    where a repository must not be made."""
     passed: list[str] = []
     found: _Repository | None = None
     for _ in range(_LEVELS):

@@ -1,6 +1,6 @@
 """One page, fetched: through checked addresses only, within bounds of size, time and redirects.
 
-A redirect to another host is not followed but told: whoever asked asks again, and rules and the person see each host.
+A redirect to another host is returned and not followed: the model asks again, and rules and the person see each host.
 """
 
 import asyncio
@@ -52,9 +52,9 @@ class Download:
     address: PageAddress
     """Of the page itself, behind all redirects."""
     kind: str
-    """Its media type, in lower case, without parameters; "" if the server said none."""
+    """Its media type, in lower case, without parameters; "" if the server sent none."""
     charset: str = ""
-    """As the server said."""
+    """The charset that the server sent."""
     body: bytes = field(repr=False)
     is_whole: bool = True
     """False if there was more than the limit."""
@@ -63,7 +63,7 @@ class Download:
 async def fetch_page(
     address: PageAddress, reach: WebReach, limits: DownloadLimits, environ: Mapping[str, str]
 ) -> Download | PageAddress:
-    """The page, or where it is now, if that is another host; NotFetched if it does not come."""
+    """The page, or the address that it moved to, if that is on another host; NotFetched if that fails."""
     try:
         async with asyncio.timeout(limits.seconds):
             for _ in range(MOST_REDIRECTS + 1):

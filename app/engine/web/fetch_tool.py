@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FETCH_URL = "fetch_url"
 
 PART = 10_000
-"""Characters of a page in one answer: with what is said around it, less than `loop.output_to_model`."""
+"""Characters of a page in one answer: with the words around it, less than `loop.output_to_model`."""
 
 KEPT = 8
 """Pages that a session keeps, so that their later parts are not fetched again."""

@@ -1,4 +1,4 @@
-"""The address of a page as whoever connects to it reads it: by one parser, what was checked is what is meant."""
+"""The address of a page, read by the same parser that connects to it: what was checked is what is reached."""
 
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin

@@ -110,7 +110,7 @@ def _pdf(download: Download) -> PageText:
 
 
 def _picture(download: Download) -> RichOutput:
-    """The picture, encoded anew."""
+    """The picture, encoded again."""
     try:
         found = read_picture(download.body) if download.is_whole else None
     except UnreadablePicture as error:

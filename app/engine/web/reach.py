@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
 
 _OF_A_CLOUD = IPv6Address("fd00:ec2::254")
-"""Private by its form, and where a machine at Amazon is told its keys."""
+"""Private by its form, and the address where machines at Amazon get their keys."""
 
 Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
 """Addresses of a name, for a port; OSError if it has none."""

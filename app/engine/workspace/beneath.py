@@ -1,5 +1,5 @@
-"""Files opened beneath a folder and through no link: whoever swaps a folder for a link meanwhile gets an error, not a
-file from elsewhere.
+"""Files opened beneath a folder and through no link: if a folder is replaced by a link meanwhile, the result is an
+error and not a file from elsewhere.
 
 Linux does that in one call (`openat2`); elsewhere, and where that call is not let through, each part of the path is
 opened by itself.
@@ -28,8 +28,8 @@ FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def open_beneath(folder: int, path: str, flags: int) -> int:
-    """A descriptor for what lies at this path, relative and without `..`, below an open folder; "." is the folder
-    itself. OSError, of ELOOP where a link is on the way or at the end."""
+    """A descriptor for this relative path, which has no `..`, below an open folder; "." is the folder itself. OSError,
+    ELOOP if there is a link on the way or at the end."""
     if sys.platform == "linux":
         try:
             return _openat2(folder, path, flags)
@@ -70,7 +70,7 @@ def open_by_steps(folder: int, path: str, flags: int) -> int:
 
 @contextmanager
 def opened_beneath(root: str, path: str, flags: int) -> Iterator[int]:
-    """A descriptor for what lies at this path below a folder, closed at the end."""
+    """A descriptor for this path below a folder, closed at the end."""
     folder = os.open(root, FOLDER)
     try:
         found = open_beneath(folder, path, flags)

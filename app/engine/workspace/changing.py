@@ -148,7 +148,7 @@ class FileChanges:
         block = next((block for block in reversed(self._blocks()) if block.id == block_id), None)
         keys = [arguments_key(arguments)]
         if isinstance(block, Action) and block.original is not None:
-            with contextlib.suppress(ValueError):  # it was no call before the person mended it: nothing was shown
+            with contextlib.suppress(ValueError):  # it was no call before the person corrected it: nothing was shown
                 keys.append(arguments_key(decode_arguments(block.original)))
         for key in keys:
             if key in self._shown:

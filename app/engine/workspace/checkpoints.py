@@ -87,7 +87,7 @@ class KeptChange(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where the file is, absolute; nobody says that there is no link by now."""
+        """The absolute path of the file; there may be a link on it by now."""
         return os.path.join(self.root, self.rest)
 
 
@@ -185,7 +185,7 @@ class Checkpoints:
             database.executemany("UPDATE changes SET undone = ? WHERE id = ?", [(undone, number) for number in numbers])
 
     def set_after(self, number: int, after: str | None) -> None:
-        """What is there after a change is something else by now, and was kept."""
+        """Record that the content after a change is another one by now, which was kept."""
         with self._open() as database:
             database.execute("UPDATE changes SET after = ? WHERE id = ?", (after, number))
 
@@ -238,7 +238,7 @@ class Checkpoints:
             return database.execute("SELECT 1 FROM files WHERE root = ? LIMIT 1", (root,)).fetchone() is not None
 
     def save_files(self, root: str, changed: Mapping[str, KeptFile], gone: Collection[str]) -> None:
-        """These are as they are now, those are no more."""
+        """Record the present state of these files, and that those were deleted."""
         if changed or gone:
             with self._open_quickly() as database:
                 rows = [(root, rest, one.digest, one.why, one.fresh, *one.identity) for rest, one in changed.items()]
@@ -267,7 +267,7 @@ class Checkpoints:
             self.prune()
 
     def take_dropped(self) -> int:
-        """How many changes went because there was too much, and nobody was told yet."""
+        """How many changes were dropped to stay within the limits, since the last call."""
         dropped, self._dropped = self._dropped, 0
         return dropped
 

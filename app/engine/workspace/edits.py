@@ -1,4 +1,4 @@
-"""Changes of a text as a model writes them down: a text in place of another one, or a unified patch. Pure.
+"""Changes of a text as a model writes them: a text that replaces another one, or a unified patch. Pure.
 
 `old` and patches have simple line ends; each matches whatever line ends the text has, and what comes in gets those of
 the text.
@@ -16,7 +16,7 @@ MOST_PLACES = 1_000
 
 
 class WrongEdit(ValueError):
-    """A change that does not fit the text; the message tells the model how to mend it."""
+    """A change that does not fit the text; the message tells the model how to fix it."""
 
 
 class EditedText(NamedTuple):
@@ -29,7 +29,7 @@ class EditedText(NamedTuple):
 
 
 def replace_text(file: FileText, old: str, new: str, *, everywhere: bool = False) -> EditedText:
-    """One text in place of another, which must be there once, or with `everywhere` at least once."""
+    """Replace a text, which must occur once, or with `everywhere` at least once."""
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     if not old:
         raise WrongEdit("`old` is empty: write_file writes a whole file.")

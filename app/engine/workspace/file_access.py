@@ -55,7 +55,7 @@ def state_of(place: FilePlace) -> os.stat_result | None:
 
 
 def read_place(place: FilePlace, most: int = LARGEST_READ) -> FileContent | None:
-    """The file, None if there is none; ToolFailed for anything else that is there, or cannot be read."""
+    """The file, None if there is none; ToolFailed if it is not a plain file or cannot be read."""
     try:
         with opened_beneath(place.root, place.rest, FILE) as file:
             return _content(file, place.name, most)
@@ -81,17 +81,17 @@ def _content(file: int, name: str, most: int) -> FileContent:
 
 
 def unread_name(state: os.stat_result) -> str:
-    """What stands in the place of a digest where a file is too large to be read: it is the same as long as nobody
-    writes it."""
+    """The name that is used instead of a digest for a file that is too large to read: it stays the same as long as
+    nobody writes the file."""
     return f"{UNREAD}{state.st_size}:{state.st_mtime_ns}:{state.st_ctime_ns}:{state.st_ino}"
 
 
 def replace_place(
     place: FilePlace, data: bytes, before: str | None, mode: int | None = None, modified: int = 0
 ) -> None:
-    """Write a file in one step, in place of what has the digest (or name, if it is unread) `before`, None where there
-    must be none yet. ToolFailed if that is not what is there, or it cannot be written; everything is as it was then.
-    Folders on the way are made. `modified` (nanoseconds of Unix time, 0 is now) is when it says it was modified."""
+    """Replace a file in one step. It must have the digest (or name, if it is unread) `before`; None if there must be no
+    file. ToolFailed if it has not, or cannot be written; then nothing has changed. Folders on the way are made.
+    `modified` (nanoseconds of Unix time, 0 is now) is when it says it was modified."""
     try:
         with _folder_of(place, make=before is None) as (folder, name):
             _check_unchanged(folder, name, place, before)
@@ -122,7 +122,7 @@ def remove_place(place: FilePlace, before: str, above: int = 0) -> None:
 
 
 def changed_since(place: FilePlace) -> str:
-    """What is said where a file is no longer as it was shown."""
+    """The message about a file that changed since it was shown."""
     return f"{safe_text(place.name)} is not as it was when this change was made up: nothing was written. Read it again."
 
 

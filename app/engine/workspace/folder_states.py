@@ -141,7 +141,7 @@ class FolderStates:
         return before is not None and before.ignored.get(name, False)
 
     def _last_verdicts(self, folder: str, layers: tuple[IgnoreRules, ...]) -> Mapping[str, bool]:
-        """What the same rules said of it last time."""
+        """The verdicts of the same rules at the last look."""
         before = self._verdicts.get(folder)
         return before.ignored if before is not None and before.layers == layers else {}
 

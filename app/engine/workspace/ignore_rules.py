@@ -136,7 +136,7 @@ def _expression(glob: str) -> str:
     no pattern takes longer than the square of the path, even a hostile one.
     """
     stretches = [[""]]
-    """Between `**/` and the next one; of each, what stands between its stars."""
+    """The parts between one `**/` and the next; of each, the texts between its stars."""
     i = 0
     while i < len(glob):
         char = glob[i]

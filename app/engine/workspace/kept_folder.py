@@ -44,7 +44,7 @@ class KeepLimits(NamedTuple):
 
 
 class FileDifference(NamedTuple):
-    """A file that is another one than at the last look."""
+    """A file that changed since the last look."""
 
     rest: str
     before: KeptFile | None
@@ -91,7 +91,7 @@ class KeptFolder:
         return self._files
 
     def hurry(self) -> None:
-        """Read no more in the look that is under way."""
+        """Read no more files in the present look."""
         self._hurried = True
 
     def recall(self) -> None:
@@ -156,7 +156,7 @@ class KeptFolder:
         self._named = frozenset()
 
     def why_not(self, rest: str) -> str:
-        """Why a file that is there could not be brought back, in words that follow its name; "" if it could."""
+        """Why a file could not be restored, in words that follow its name; "" if it could."""
         identity = _identity(os.path.join(self.root, rest))
         if identity is None:
             return ""

@@ -1,4 +1,4 @@
-"""The tools that only read: a file, a folder, and what stands where in many files."""
+"""The tools that only read: a file, a folder, and a search in many files."""
 
 import asyncio
 import base64
@@ -209,8 +209,8 @@ def _tree(folder: str, inside: dict[str, list[FoundEntry]], depth: int) -> Itera
 
 
 class TextSearch:
-    """One search. ripgrep, where it is installed, only says which files are worth a look: what is told of them is read
-    as every other file is. For a thread."""
+    """One search. ripgrep, where it is installed, only chooses the files: their lines are then read as those of any
+    other file. For a thread."""
 
     def __init__(self, pattern: str, glob: str = "", *, ignore_case: bool = False) -> None:
         """ToolFailed for what is no regular expression."""

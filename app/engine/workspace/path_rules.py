@@ -35,7 +35,7 @@ class FilePlace(NamedTuple):
     rest: str
     """Relative, "." for the folder itself."""
     name: str
-    """As it is told: relative to the working folder where it is in it."""
+    """The path as it is shown: relative to the working folder if it is inside."""
 
     @property
     def path(self) -> str:

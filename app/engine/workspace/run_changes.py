@@ -108,8 +108,7 @@ class RunChanges:
             self._tell_once("Not all files here could be read in time: some changes of this run cannot be undone.")
 
     async def end(self, block_id: str) -> WrittenFiles | None:
-        """It is over: what it did, None where that takes too long to find out; it is found out all the same. Never
-        raises."""
+        """Finish a run: its changes, None if finding them takes too long; then they are found later. Never raises."""
         run = next((one for one in self._running if one.block == block_id), None)
         if run is None:
             return None

@@ -54,13 +54,13 @@ class FileRestore(NamedTuple):
     forceable: bool = False
     """Whether it is, if the person insists."""
     unread: str = ""
-    """The name of what is there and is too large to be read."""
+    """The name of a file that is too large to read."""
     modified: int = 0
     """When it says afterwards that it was modified; 0 is now."""
 
     @property
     def there(self) -> str | None:
-        """Digest or name of what is there."""
+        """Digest or name of the present content."""
         return self.unread or (None if self.now is None else self.now.digest)
 
 
@@ -203,7 +203,7 @@ def _large_diff(goal: bytes | None, name: str) -> TextDiff:
 
 
 def _diff(now: FileContent | None, goal: bytes | None, name: str) -> TextDiff:
-    """From what is there to what will be."""
+    """The diff from the present content to the restored one."""
     before = None if now is None else read_text(now.data)
     after = None if goal is None else read_text(goal)
     if (now is not None and before is None) or (goal is not None and after is None):

@@ -19,7 +19,7 @@ from oi_tui.widgets.timeline.table_data import TableColumn, TableData, build_tab
 from oi_tui.widgets.timeline.wrap import Line, TextRun, cells, fold_runs, wrap
 
 NARROWEST = 8
-"""Cells that text has, however deep it stands."""
+"""Cells that text has at least, however deeply it is nested."""
 
 _NUMBER = re.compile(r"[-+−]?[0-9][0-9,.  ]*(?:[eE][-+]?[0-9]+)?\s?%?|NaN|nan|<NA>|")
 
@@ -84,7 +84,7 @@ def table_of_grid(grid: Grid) -> TableData:
 
 
 def _is_close(before: Passage | TableData, part: Passage | TableData) -> bool:
-    """Whether two parts stand without an empty line between them."""
+    """Whether two parts follow each other without an empty line."""
     if isinstance(before, TableData) or isinstance(part, TableData):
         return False
     return part.kind == "item" and (before.kind == "item" or before.level > 0) and before.kind != "heading"

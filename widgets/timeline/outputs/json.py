@@ -97,7 +97,7 @@ def _tree(value: object, root: str, levels: int, items: int) -> Iterator[TokenRo
 def _lines(
     before: TokenRow, value: object, indent: str, after: str, levels: int, items: int, first: int = 0
 ) -> Iterator[TokenRow]:
-    """`first` is how many items this container shows, where it is another number than for those in it."""
+    """`first` is how many items this container shows, if not as many as those in it."""
     if not isinstance(value, dict | list) or not value:
         yield [*before, *_scalar(value), (after, Token.Punctuation)]
         return

@@ -68,7 +68,7 @@ class DrawnLines(PrintedLines):
         self._at: tuple[int, Sequence[TextLine]] | None = None
 
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
-        """Its lines for the room that there is."""
+        """Its lines at this width."""
         if self._at is None or self._at[0] != canvas.room:
             self._at = canvas.room, terminal_lines(self._text(canvas.room))
         return self._rows(self._at[1], canvas, display)

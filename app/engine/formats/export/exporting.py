@@ -27,7 +27,7 @@ def write_session(
     title: str = "",
 ) -> bytes:
     """The session as a file: in the message language, or by the writer of another format; StoreError if there is none.
-    Without `images`, words stand where the pictures were."""
+    Without `images`, words replace the pictures."""
     transcript = fold_events(events)
     transcript.close("record")  # code that runs at this moment has run until here
     blocks = transcript.blocks if images else list(map(without_pictures, transcript.blocks))

@@ -80,7 +80,7 @@ def _texts(parts: list[Any]) -> Iterator[str]:
 
 
 def _without_flags(messages: list[NumberedMessage]) -> Iterator[NumberedMessage]:
-    """What lies between a start and an end is one message; a flag on a whole message says nothing."""
+    """Messages between a start and an end flag are one message; a flag on a whole message means nothing."""
     open_message: NumberedMessage | None = None
     for number, message in messages:
         if not isinstance(message, dict):

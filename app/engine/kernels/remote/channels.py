@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientWebSocketResponse
 
 FRAME_ROOM = 8 * FRAME_LIMIT
-"""Bytes of a frame that is taken in; one with more ends the connection, which is made anew."""
+"""Largest frame in bytes; a larger one ends the connection, which is opened again."""
 
 KNOWN_IDS = 20_000
 """Messages that are remembered, to know them again."""
@@ -114,7 +114,7 @@ class RemoteChannels:
         kernel that others use too: runs wait in it for theirs."""
         self.desk = MessageDesk()
         self.voice = ""
-        """What the process of the kernel calls itself: another one is another process."""
+        """The session id of the kernel's process: another id is another process."""
         self._server = server
         self._kernel_id = kernel_id
         self._session = session

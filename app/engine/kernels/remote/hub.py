@@ -160,7 +160,7 @@ class JupyterHub(JupyterServer):
 
 
 class HubRefusal(KernelError):
-    """The hub said no, with a status of HTTP."""
+    """The hub refused, with an HTTP status."""
 
     def __init__(self, status: int, host: str, said: str) -> None:
         super().__init__(f"{host}: the hub answered {status}.", details=said)

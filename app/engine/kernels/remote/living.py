@@ -32,7 +32,7 @@ class LivingKernel(Value, frozen=True, kw_only=True, forbid_unknown_fields=True)
     server: str
     """The name that it was added with."""
     site: str
-    """Where that was, without what may be secret in an address: another one is another server."""
+    """Address of the server, without secrets: another address is another server."""
     kernel_id: str
     key: str
     kernelspec: str = ""
@@ -87,7 +87,7 @@ class LivingKernels:
             self._change(lambda known: [one for one in known if not _same(one, kernel)])
 
     def hand_over(self, session_id: str, heir: str) -> None:
-        """What one session had is another one's now."""
+        """Hand the kernels of one session over to another."""
         if self.of_session(session_id):
             self._change(
                 lambda known: [

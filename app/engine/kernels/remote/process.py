@@ -1,4 +1,4 @@
-"""The process of a kernel on a server, as far as it can be known and told what to do from here."""
+"""The process of a kernel on a server, as far as it can be observed and controlled from here."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -37,7 +37,7 @@ class RemoteProcess:
         return self._ended.is_set()
 
     def note_end(self, how: str) -> None:
-        """It runs no more; how that came about, as the end of a sentence."""
+        """Note that it has exited, and why, as the end of a sentence."""
         if not self._ended.is_set():
             self.cause = how
             self._ended.set()

@@ -22,7 +22,7 @@ class RunningKernel(Value, frozen=True, kw_only=True):
     kernelspec: str = ""
     state: str = "unknown"
     since: str = ""
-    """When it last did something: `2026-01-31T12:00:00`, UTC; "" if that is not told."""
+    """Time of its last activity: `2026-01-31T12:00:00`, UTC; "" if unknown."""
     connections: int = 0
     """Clients that listen to it."""
     notebook: str = ""

@@ -300,7 +300,7 @@ class Seat:
 
 
 class KernelRestarted(KernelGone):
-    """The kernel is there, but its process is another one."""
+    """The kernel exists, but its process is a new one."""
 
 
 def require_python(language: str, host: str) -> None:
@@ -310,7 +310,7 @@ def require_python(language: str, host: str) -> None:
 
 
 def attachment_error(name: str, host: str) -> SettingsError:
-    """Why we attach to nothing before the user has said yes: the cost for the person who started it."""
+    """Why we do not attach before the person agreed: the cost for whoever started the kernel."""
     return SettingsError(
         f"Somebody else started {name} on {host}, or works in it now.",
         hint=f"To attach to it all the same: /kernel {name} yes, or start with --kernel {name} --attach.",

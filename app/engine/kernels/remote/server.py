@@ -101,7 +101,7 @@ class JupyterServer:
         raise self.strange()
 
     async def start(self, name: str) -> str:
-        """Start a kernel; its id. Where that is cancelled, one that is there within a moment is ended again."""
+        """Start a kernel; its id. If cancelled, a kernel that appears within a moment is ended again."""
         starting = asyncio.create_task(self._start(name))
         try:
             return await asyncio.shield(starting)
@@ -275,7 +275,7 @@ class KernelGone(KernelRefused):
 
 
 def _offer_schemes(url: str) -> str:
-    """What to say in the place of an address without http:// or https://; nothing of it that may be a secret."""
+    """The message about an address without http:// or https://; it contains nothing that may be a secret."""
     bare = url.partition("?")[0]
     if "://" in bare or "@" in bare or not re.fullmatch(r"[\w.-]+\.[\w.-]+(:\d+)?(/.*)?|[\w.-]+:\d+(/.*)?", bare):
         return "Say http://… or https://…, as in https://HOST/."

@@ -78,7 +78,7 @@ class ServerKernels:
     async def _exact_place(
         self, site: JupyterServer, address: KernelAddress, place: RemotePlace, specs: dict[str, str]
     ) -> RemotePlace:
-        """The place once the server was asked: with a kernelspec that is there, or the whole id of the kernel."""
+        """The place as the server knows it: an existing kernelspec, or the whole id of a kernel."""
         if address.kernelspec:
             if address.kernelspec not in specs:
                 raise SettingsError(f"{site.host} has no kernelspec “{address.kernelspec}”.")

@@ -1,4 +1,4 @@
-"""The Jupyter servers that a person told us of. Kept in a private file of ours that code in a sandbox does not see.
+"""The Jupyter servers that a person added. Kept in a private file of ours that code in a sandbox does not see.
 
 [server.cluster]
 url = "https://hub.example.org/user/me/"

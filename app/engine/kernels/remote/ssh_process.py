@@ -179,7 +179,7 @@ class SshProcess:
 
 
 def explain_failure(address: KernelAddress, said: str) -> KernelError:
-    """Why ssh ended, from what it said, in plain words."""
+    """Why ssh ended, by its messages, in plain words."""
     host = address.host
     words = [
         "ssh",

@@ -22,7 +22,7 @@ BEGINNING = 120.0
 """Seconds until a server runs there, another one that starts it at the same time included."""
 
 HOLDING = 30.0
-"""Seconds until a connection stands."""
+"""Seconds until a connection must be open."""
 
 CHECKING = 10.0
 """Seconds in which the other side says that it is there; longer, and a new connection is made."""

@@ -47,7 +47,7 @@ PING = 15.0
 """Seconds between two signs of life; they also show the other end what it missed."""
 
 MOST_WAITING = 4_000
-"""Pieces that wait to be typed: where a server takes none, but asks for more, no more are put there."""
+"""Pieces that may wait to be typed; beyond that, a server that reads none but asks for more gets no more."""
 
 LONGEST_COMPLAINT = 4_000
 """Characters that are kept of what a terminal says that gives no shell."""

@@ -63,7 +63,8 @@ def disagreements(log: bytes, events: Iterable[AnyEvent]) -> Iterator[Finding]:
 def _take(
     event: AnyEvent, transcript: Transcript, runs: dict[str, set[_Said]], decisions: dict[str, set[_Said]]
 ) -> None:
-    """What this event says, before it changes anything; of a block that is not there, that it was not written so."""
+    """Compare one event with the audit log, before it changes anything; an event of an unknown block is a
+    difference."""
     if not isinstance(event, ExecutionStarted | RerunStarted | DecisionMade):
         return
     block = transcript.block(event.block_id) if transcript.has(event.block_id) else None

@@ -219,7 +219,7 @@ class InputWasAnswered(Record, frozen=True, kw_only=True, tag=True):
 
 
 class SecretsWereWithheld(Record, frozen=True, kw_only=True, tag=True):
-    """Something of a block is not told to the model; comes again where that changes."""
+    """Secrets of a block were withheld from the model; recorded again when that changes."""
 
     block_id: str
     count: int
@@ -228,7 +228,7 @@ class SecretsWereWithheld(Record, frozen=True, kw_only=True, tag=True):
 
 
 class NoticeWasGiven(Record, frozen=True, kw_only=True, tag=True):
-    """The person was warned of something, or told of an error."""
+    """The person was shown a warning or an error."""
 
     level: Level
     title: str

@@ -1,4 +1,4 @@
-"""What the sandbox refused of the network while something ran: counted by host, and told once for each run.
+"""Network requests that the sandbox refused during a run: counted by host, and reported once for each run.
 
 Code asks as often as it likes, and in words that it chooses: hosts are named up to a number, each of them once, and of
 the others it is known how many requests there were.

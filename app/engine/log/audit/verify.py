@@ -155,7 +155,7 @@ def _chain(lines: LogLines, first: ChainLink, seals: Set[ChainLink] = frozenset(
 
 
 def _place(line: _Line, number: int, said: int, before: ChainLink, found: Sequence[Finding]) -> Iterable[Finding]:
-    """Whether the line follows the one before, which gave itself the number `said`."""
+    """Whether the line follows the one before, whose number was `said`."""
     if line.seq > said + 1:
         gone = f"line {said + 1}" if line.seq == said + 2 else f"lines {said + 1} to {line.seq - 1}"
         yield Finding(number, "missing", f"before it, {gone} of the log as it was written are gone")

@@ -66,7 +66,7 @@ class ModelFailed(Value, frozen=True, kw_only=True, tag=True):
 
 
 class Told(Value, frozen=True, kw_only=True, tag=True):
-    """This happened in the session (`replay`: it had, before the session was opened; see `protocol.Batch`)."""
+    """This happened in the session (`replay`: before the session was opened; see `protocol.Batch`)."""
 
     events: tuple[AnyEvent, ...]
     replay: bool = False

@@ -125,7 +125,7 @@ class Blobs:
         return digest
 
     def _intact(self, path: Path, content: bytes) -> bool:
-        """Whether it is there already; one that was damaged is written anew."""
+        """Whether it exists already; a damaged one is written again."""
         try:
             return path.stat().st_size == len(content) and path.read_bytes() == content
         except OSError:

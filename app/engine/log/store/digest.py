@@ -52,7 +52,7 @@ class FoundText(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """Rows that say the same as one: `event` in place of the first (None: not even that is needed)."""
+    """Rows that are replaced by one: `event` takes the place of the first (None: no row is needed)."""
 
     seqs: tuple[int, ...]
     event: AnyEvent | None
@@ -186,14 +186,14 @@ class Digest:
         self._find("answer", block_id, seq, at, text)
 
     def _end_thought(self, block_id: str) -> None:
-        """It is kept, and not searched: nobody said it."""
+        """Thoughts are kept, but not searched: they are no message."""
         growing = self._thoughts.pop(block_id, None)
         if growing is not None and len(growing.seqs) > 1:
             text = "".join(growing.texts)
             self.merged.append(Merged(tuple(growing.seqs), ThoughtGrew(block_id=block_id, text=text)))
 
     def _end_code(self, block_id: str) -> None:
-        """The whole source follows in `CodeFinished`, in place of its pieces."""
+        """`CodeFinished` has the whole source and replaces its pieces."""
         if (growing := self._code.pop(block_id, None)) is not None:
             self.merged.append(Merged(tuple(growing.seqs), None))
 
@@ -211,7 +211,7 @@ class Digest:
         self._say(run, output)
 
     def _between(self, event: OutputsCleared | OutputTailMoved, block_id: str) -> None:
-        """The text of a stream does not join what stands before this."""
+        """The text of a stream does not join the text before this."""
         if (run := self._runs.get(block_id)) is None:
             return
         self._end_stream(block_id, run)

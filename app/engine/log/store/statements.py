@@ -176,7 +176,7 @@ WHOLES_INHERITED: Final = """
     SELECT event FROM sessions CROSS JOIN events ON events.session_id = sessions.id
     WHERE seq < 1 AND event LIKE '{"type":"OutputKept"%'
 """
-"""Two sessions name the same file only when both have it from one that is gone."""
+"""Two sessions name the same file only if both inherited it from a deleted one."""
 BLOB_USED: Final = "SELECT 1 FROM blob_uses WHERE digest = ? LIMIT 1"
 
 # -- what a search looks through

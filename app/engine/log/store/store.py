@@ -193,7 +193,7 @@ class Store:
         return tuple(SessionRow(*row).record for row in rows)
 
     def search(self, text: str, *, archived: bool = False, limit: int = 50) -> tuple[SearchHit, ...]:
-        """Where all of these words and "phrases" stand, the last word being the beginning of one; best first."""
+        """Find texts with all of these words and "phrases", of which the last may be incomplete; best first."""
         if (query := read_query(text)) is None:
             return ()
         try:

@@ -35,7 +35,7 @@ class Texts:
         self._db = db
 
     def put(self, session_id: str, found: Iterable[FoundText]) -> None:
-        """Add texts, each in place of the one that its block had of its kind."""
+        """Add texts; each replaces that of the same block and kind."""
         for text in found:
             self._db.do(statements.DROP_TEXT, session_id, text.block_id, *words.id_range(text.kind))
             values = (session_id, text.block_id, text.seq, text.text)
@@ -80,7 +80,7 @@ class Texts:
         return tuple(PastPrompt(place=r[0], text=r[1], at=r[2], session_id=r[3], cwd=r[4]) for r in rows)
 
     def begin_anew(self) -> None:
-        """Drop a damaged index; all sessions are to be looked at again."""
+        """Drop a damaged index; all sessions will be read again."""
         with self._db.writing():
             for statement in statements.FORGET_SEARCH:
                 self._db.do(statement)

@@ -10,7 +10,7 @@ from oi_tui.app.engine.core.session_records import HitKind, SnippetPart
 from oi_tui.app.engine.text.safe import safe_text
 
 KINDS: Final[tuple[HitKind, ...]] = ("output", "code", "answer", "prompt", "title")
-"""Where a word can stand; its place here is the highest part of a text's id."""
+"""Kinds of texts; the index of a kind is the highest part of a text's id."""
 
 HEAD_START: Final[dict[HitKind, int]] = {"title": 0, "prompt": 4, "answer": 12, "code": 12, "output": 20}
 """Hits of a kind are ordered by age; between kinds, a title counts as much as a prompt with this many newer ones."""
@@ -110,7 +110,7 @@ def middle_out(text: str, limit: int) -> str:
 def read_query(text: str) -> Query | None:
     """Words, "phrases", and at the end perhaps the beginning of a word; None if there is nothing to look for.
 
-    A word with signs in it (`read_csv`) is a phrase. What FTS5 gets stands between quotes, so nothing is syntax.
+    A word with signs in it (`read_csv`) is a phrase. FTS5 gets everything in quotes, so nothing of it is syntax.
     """
     clean = expressible(safe_text(text[:QUERY_LIMIT])).rstrip()
     terms: list[tuple[str, ...]] = []
