@@ -26,7 +26,7 @@ from oi_tui.app.engine.environments.environment import (
     environment_of,
     own_environment,
 )
-from oi_tui.app.engine.environments.lending import START, can_lend, lent_modules
+from oi_tui.app.engine.environments.lending import LEND, can_lend, lent_modules
 from oi_tui.app.engine.trust.folder_check import read_folder
 
 OURS = "{}.{}".format(*sys.version_info)
@@ -256,8 +256,7 @@ def test_R13_only_what_ipykernel_needs_is_lent(tmp_path: Path) -> None:
     bare = environment_of(tmp_path / "bare" / "bin" / "python")
     assert bare is not None
     assert can_lend(bare)
-    ask = START.replace("from runpy import run_module\nrun_module('ipykernel_launcher', run_name='__main__')", "")
-    ask += "\nfor name in ('ipykernel', 'zmq', 'msgspec', 'textual', 'oi_tui'):\n"
+    ask = LEND + "\nfor name in ('ipykernel', 'zmq', 'msgspec', 'textual', 'oi_tui'):\n"
     ask += "    try: __import__(name); print('found', name)\n    except ImportError: print('no', name)"
     done = subprocess.run(
         [bare.python, "-c", ask, *lent_modules()], capture_output=True, text=True, cwd=tmp_path, check=True

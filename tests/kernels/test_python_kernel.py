@@ -59,6 +59,16 @@ async def test_the_value_of_the_last_expression_is_a_result(python: Kernel) -> N
     assert python.state == "idle"
 
 
+@HERE_ALONE  # elsewhere others start it
+async def test_a_kernel_starts_without_a_debugger_and_code_can_have_one_all_the_same(python: Kernel) -> None:
+    run = await collect(
+        python,
+        "import gc, sys\nfrom importlib.util import find_spec\n"
+        "('debugpy' in sys.modules, find_spec('debugpy') is not None, gc.isenabled(), sys.argv[0][-21:])",
+    )
+    assert run.result == "(False, True, True, 'ipykernel_launcher.py')"
+
+
 async def test_state_lasts_from_run_to_run(python: Kernel) -> None:
     await collect(python, "kept = 41")
     assert (await collect(python, "kept + 1")).result == "42"

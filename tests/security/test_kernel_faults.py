@@ -38,6 +38,7 @@ from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.liveness import STOPPED, LivenessTimeouts
 from oi_tui.app.engine.kernels.message_desk import FRAME_LIMIT
 from oi_tui.app.engine.kernels.processes import OomCheck, cause_of_end
+from oi_tui.app.engine.kernels.spec import LAUNCH_IPYKERNEL
 from oi_tui.app.engine.sandbox.profile import Limits, Profile
 from oi_tui.app.engine.testing import asks
 from support.enclosure import processes_with, profile
@@ -479,7 +480,7 @@ async def test_k33_nothing_is_left_of_a_kernel_when_the_engine_is_killed(
             while b"'on" not in await victim.stdout.readline():
                 pass
         family = psutil.Process(victim.pid).children(recursive=True)
-        kernels = [process for process in family if "ipykernel_launcher" in process.cmdline()]
+        kernels = [process for process in family if LAUNCH_IPYKERNEL in process.cmdline()]
         assert kernels
     finally:
         victim.kill()

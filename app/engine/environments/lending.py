@@ -11,7 +11,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from oi_tui.app.engine.environments.environment import PythonEnvironment, own_environment
 
-START = """\
+LEND = """\
 import sys
 sys.path[:] = [*filter(None, sys.path)]
 folders, names = (sys.argv.pop(1).split(sep) for sep in ":,")
@@ -21,8 +21,6 @@ class LentFinder:
         if path is None and name in names:
             return self.finder.find_spec(name, folders, target)
 sys.meta_path.append(LentFinder())
-from runpy import run_module
-run_module('ipykernel_launcher', run_name='__main__')
 """
 """Run in the environment, with the folders and the names of what is lent, or "" for each. Works in every Python 3."""
 

@@ -297,18 +297,20 @@ def cut_stacks(shell: Any) -> None:
             return records(stack[0], *context)
         return [
             *records(copy_traceback(stack[:FIRST_FRAMES]), *context),
-            gap(len(stack) - FIRST_FRAMES - LAST_FRAMES),
+            *gap(len(stack) - FIRST_FRAMES - LAST_FRAMES),
             *records(copy_traceback(stack[-LAST_FRAMES:]), *context),
         ]
 
-    def gap(frames: int) -> Any:
-        from IPython.core.tbtools import FrameInfo
-        from stack_data.core import RepeatedFrames
+    def gap(frames: int) -> list[Any]:
+        # Boundary: the insides of another version of IPython or stack_data; the two ends help without a word between.
+        with contextlib.suppress(Exception):
+            from IPython.core.tbtools import FrameInfo
+            from stack_data.core import RepeatedFrames  # IPython itself loads it at the first error
 
-        stands_for = RepeatedFrames.__new__(RepeatedFrames)
-        return FrameInfo(f"{frames:,} frames are left out", "", 0, None, None, sd=stands_for)
+            stands_for = RepeatedFrames.__new__(RepeatedFrames)
+            return [FrameInfo(f"{frames:,} frames are left out", "", 0, None, None, sd=stands_for)]
+        return []
 
-    gap(0)  # raises here, not where an error is shown
     formatter.get_records = ends
 
 
