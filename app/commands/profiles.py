@@ -14,6 +14,7 @@ from oi_tui.app.engine.files.own_instructions import own_instructions
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.profile_files import ProfileFile, find_profile, profile_files
 from oi_tui.app.engine.files.settings_file import load_layers, read_profile
+from oi_tui.app.engine.text.words import some_names
 
 
 class SettingDifference(NamedTuple):
@@ -119,8 +120,7 @@ def profile_change(name: str, now: Settings, before: str = "") -> ProfileChange:
     words = f"profile {name}: {', '.join(verbs) or 'nothing changes now'}"
     later = sorted(key for key in says - _LIVE if setting_of(settings, key) != setting_of(plain, key))
     if later:
-        more = f" and {len(later) - _NAMED} more" if len(later) > _NAMED else ""
-        words += f" · from the next start with --profile {name}: {', '.join(later[:_NAMED])}{more}"
+        words += f" · from the next start with --profile {name}: {some_names(later, _NAMED)}"
     sent = tuple(verbs.values())
     milder = tuple(
         change for change in setting_differences(now, _with_verbs(now, sent)) if change.strictness == "milder"

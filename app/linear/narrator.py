@@ -37,9 +37,9 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamName, StreamOutput
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamName, StreamOutput, WrittenFiles
 from oi_tui.app.engine.text.safe import collapse_blanks, safe_text, visible_text
-from oi_tui.app.engine.text.words import one_line, quantity, size_in_words
+from oi_tui.app.engine.text.words import one_line, quantity, size_in_words, some_names
 from oi_tui.app.engine.transcript.serial_runs import SerialRuns
 from oi_tui.app.linear.output_words import StreamLines, error_lines, name_columns, rich_lines, stream_label
 from oi_tui.app.linear.prose_words import Sentences
@@ -69,6 +69,8 @@ class Narrator:
         """Where code ran last."""
         self._results = 0
         """Those of this run."""
+        self._over: set[str] = set()
+        """Runs that have ended, of which it was not said which files they left."""
         self._settings: tuple[str, str] = ("", "")
         self._waiting: list[str] = []
         """Prompts that were sent while a turn ran."""
@@ -78,6 +80,7 @@ class Narrator:
     def begin(self, blocks: Iterable[Block]) -> None:
         """Begin another session, which has these blocks."""
         self._numbers = {}
+        self._over = set()
         self._settings = ("", "")
         self._streams, self._prose = {}, Sentences()
         self.patience.end()
@@ -154,10 +157,9 @@ class Narrator:
                 | InputRequested()
             ):
                 self._tell_run(event)
-            case FilesWritten() if event.written.files and not event.written.undone:
-                files = ", ".join(f"{one_line(file.name)} {size_in_words(file.size)}" for file in event.written.files)
-                more = f", and {event.written.more} more" if event.written.more else ""
-                self._say(f"Code {self.number_of(event.block_id)} wrote: {files}{more}.")
+            case FilesWritten() if event.block_id in self._over:
+                self._over.remove(event.block_id)  # it comes again when changes are undone, which a notice says
+                self._tell_written(f"Code {self.number_of(event.block_id)}", event.written)
             case TurnEnded():
                 self.patience.end()
                 detail = f" {one_line(event.detail)}" if event.detail else ""
@@ -290,10 +292,18 @@ class Narrator:
         self.patience.end()
         if (unsaid := self._results - RESULTS) > 0:
             self._say(f"… {quantity(unsaid, 'more result')}: /show {self.number_of(event.block_id)}")
+        self._over.add(event.block_id)
         code = f", exit code {event.exit_code}" if event.exit_code else ""
         why = f", {event.ending.describe()}" if event.ending is not None else ""
         number, took = self.number_of(event.block_id), spoken_time(event.duration)
         self._say(f"Code {number} {ENDED[event.status]}{code}{why}, {took}.")
+
+    def _tell_written(self, who: str, written: WrittenFiles) -> None:
+        left = [f"{one_line(file.name)} {size_in_words(file.size)}" for file in written.files]
+        if left:
+            self._say(f"{who} wrote: {some_names(left, len(left), written.more)}.")
+        if gone := list(map(one_line, written.deleted)):
+            self._say(f"{who} deleted: {some_names(gone, len(gone), written.more_deleted)}.")
 
     def _say_stream(self, name: StreamName, lines: list[str]) -> None:
         if lines and self._stream != name:

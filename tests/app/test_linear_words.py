@@ -4,15 +4,17 @@ import subprocess
 import sys
 
 import pytest
+from msgspec.structs import replace
 
-from oi_tui.app.engine.core.events import DecisionRequested
-from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, Tail
+from oi_tui.app.engine.core.events import DecisionRequested, ExecutionFinished, ExecutionStarted, FilesWritten
+from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, Tail, WrittenFile, WrittenFiles
 from oi_tui.app.engine.core.tool_replies import ChangedFile, ChangesFound
 from oi_tui.app.engine.core.values import GrantScope
 from oi_tui.app.engine.core.verbs import Decide
 from oi_tui.app.engine.text.compact_table import TABLE_TYPE
 from oi_tui.app.linear.line_editor import Key, KeyReader, LineEditor
 from oi_tui.app.linear.listings import DIFF_LINES, Listings
+from oi_tui.app.linear.narrator import Narrator
 from oi_tui.app.linear.output_words import HEAD, StreamLines, error_lines, name_columns, rich_lines
 from oi_tui.app.linear.prose_words import Sentences
 from oi_tui.app.linear.question_words import decision_question, read_decision
@@ -62,6 +64,27 @@ def test_A6_a_progress_bar_is_its_last_state() -> None:
     assert stream.feed("10%\r20%") == []
     assert stream.newest == "20%"
     assert stream.feed("\r30%\n") == ["30%"]
+
+
+def test_A6_what_a_run_left_is_said_once_and_not_again_when_an_undo_is_undone() -> None:
+    said: list[str] = []
+    narrator = Narrator(said.append)
+    files = tuple(WrittenFile(name=name, size=5) for name in ("a.csv", "b.csv"))
+    left = WrittenFiles(files=files, more=1, deleted=("old.csv",), undoable=4)
+    for event in (
+        ExecutionStarted(block_id="c", generation=1),
+        ExecutionFinished(block_id="c", status="ok", duration=1.0),
+        FilesWritten(block_id="c", written=left),
+        FilesWritten(block_id="c", written=replace(left, undone=4, undoable=0)),
+        FilesWritten(block_id="c", written=left),
+    ):
+        narrator.tell(event)
+    assert said == [
+        "Code 1 runs.",
+        "Code 1 ended, ok, 1 second.",
+        "Code 1 wrote: a.csv 5 bytes, b.csv 5 bytes and 1 more.",
+        "Code 1 deleted: old.csv.",
+    ]
 
 
 def test_A6_what_a_terminal_obeys_is_never_said() -> None:

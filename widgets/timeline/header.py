@@ -13,7 +13,7 @@ from oi_tui.app.engine.core.blocks import ActionBlock, CallBlock, CodeBlock, Rer
 from oi_tui.app.engine.core.outcomes import SYNTAX_ERROR
 from oi_tui.app.engine.core.outputs import RunInput, WrittenFiles
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.engine.text.words import describe_progress, duration, quantity
+from oi_tui.app.engine.text.words import describe_progress, duration, quantity, some_names
 from oi_tui.widgets.timeline.ink import Ink
 from oi_tui.widgets.timeline.markdown_lines import spaced_line
 from oi_tui.widgets.timeline.wrap import Line, TextRun, crop
@@ -160,10 +160,8 @@ def _wrote(written: WrittenFiles, undo: str, style: Style) -> Iterator[HeaderPar
     if changed and changed != sum(min(len(names), NAMED) for _, names, _ in kinds):
         yield HeaderPart(f"{quantity(changed, 'file')} changed", style, 1)
     for verb, names, others in kinds:
-        shown = [spaced_line(safe_text(name)) for name in names[:NAMED]]
-        more = len(names) - len(shown) + others
-        if shown:
-            text = f"{verb} {', '.join(shown)}{f' and {more} more' if more else ''}"
+        if names:
+            text = f"{verb} {some_names([spaced_line(safe_text(name)) for name in names], NAMED, others)}"
             count = len(names) + others
             yield HeaderPart(text, style, short=text if count == 1 else f"{verb} {quantity(count, 'file')}")
     if written.undone:
@@ -179,8 +177,7 @@ def _stale(inputs: Sequence[RunInput]) -> str:
     """The variables it used that have changed since, else those that stale code made."""
     changed = [spaced_line(safe_text(one.name)) for one in inputs if one.stale_by not in ("", one.block_id)]
     old = [spaced_line(safe_text(one.name)) for one in inputs if one.stale_by == one.block_id]
-    more = f" and {len(changed or old) - NAMED} more" if len(changed or old) > NAMED else ""
-    return f"stale: {', '.join((changed or old)[:NAMED])}{more} {'changed since' if changed else 'is out of date'}"
+    return f"stale: {some_names(changed or old, NAMED)} {'changed since' if changed else 'is out of date'}"
 
 
 def _rerun(state: RerunState, ink: Ink) -> tuple[str, Style]:

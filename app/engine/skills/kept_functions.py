@@ -31,7 +31,7 @@ from oi_tui.app.engine.core.encoding import decode_toml, text_digest
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
 from oi_tui.app.engine.files.paths import data_dir, private_dir
-from oi_tui.app.engine.text.words import one_line
+from oi_tui.app.engine.text.words import one_line, some_names
 
 MOST_FUNCTIONS = 500
 
@@ -257,8 +257,7 @@ def remove_function(name: str, folder: Path | None = None) -> None:
 
 def names_in_words(functions: Iterable[KeptFunction]) -> str:
     """Some names, for a sentence."""
-    names = [one.name for one in functions]
-    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return some_names([one.name for one in functions], 20)
 
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True):

@@ -1,5 +1,7 @@
 """Numbers, sizes, times and foreign text as a person reads them in one line."""
 
+from collections.abc import Sequence
+
 from oi_tui.app.engine.core.encoding import decode_arguments
 from oi_tui.app.engine.core.outputs import Progress
 from oi_tui.app.engine.text.safe import safe_text
@@ -15,6 +17,13 @@ def plural(number: int, noun: str, many: str = "") -> str:
 def quantity(number: int, noun: str, many: str = "") -> str:
     """A number with its noun: `1 line`, `2,400 lines`, `0 matches`."""
     return f"{number:,} {plural(number, noun, many)}"
+
+
+def some_names(names: Sequence[str], most: int, others: int = 0) -> str:
+    """The first `most` of the names and how many more there are, with `others` that are not among them: `a, b and 3
+    more`."""
+    more = max(0, len(names) - most) + others
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more else "")
 
 
 def call_size(source: str) -> str:

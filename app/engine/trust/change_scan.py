@@ -26,6 +26,7 @@ from oi_tui.app.engine.core.events import (
     RerunStarted,
 )
 from oi_tui.app.engine.text.safe import visible_text
+from oi_tui.app.engine.text.words import some_names
 from oi_tui.app.engine.trust.autorun_files import (
     CONFIGURED,
     GIT,
@@ -212,12 +213,10 @@ class ChangeScan:
 def describe_scan(left: ScanResult, *, sandboxed: bool) -> tuple[str, str]:
     """Title and details of the notice about files that run later."""
     names = [_spell_out(name) for name in left.later]
-    shown = ", ".join(names[:SHOWN])
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     what = "a file that runs" if len(names) == 1 else f"{len(names)} files that run"
     where = ", outside the sandbox" if sandboxed else ""
     details = "\n".join((*names[:LISTED], *(["…"] if len(names) > LISTED else [])))
-    return f"This run left {what} later{where}: {shown}{more}.", details if more else ""
+    return f"This run left {what} later{where}: {some_names(names, SHOWN)}.", details if len(names) > SHOWN else ""
 
 
 def _spell_out(name: str) -> str:

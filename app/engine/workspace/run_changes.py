@@ -25,7 +25,7 @@ from oi_tui.app.engine.core.outputs import WrittenFiles
 from oi_tui.app.engine.policy.losses import is_within
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.engine.text.words import quantity, size_in_words
+from oi_tui.app.engine.text.words import quantity, size_in_words, some_names
 from oi_tui.app.engine.tools.ties import ToolTies
 from oi_tui.app.engine.workspace.checkpoints import CODE, LATE, ChangeMaker, Checkpoints, KeptChange, OpenRun
 from oi_tui.app.engine.workspace.file_tools import turn_of
@@ -314,8 +314,7 @@ class RunChanges:
                 path = os.path.join(folder.root, rest)
                 if os.path.isfile(path) and folder.why_not(rest):
                     found.append(f"{safe_text(rest)} ({size_in_words(os.path.getsize(path))})")
-        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-        told = [f"{', '.join(found[:NAMED])}{more} cannot be undone"] if found else []
+        told = [f"{some_names(found, NAMED)} cannot be undone"] if found else []
         cut = next((folder.cut for folder in self._folders if folder.cut), "")
         if cut:
             told.append(f"other changes of files cannot be undone: {cut} here")

@@ -26,7 +26,7 @@ from oi_tui.app.engine.log.audit.records import (
     WriteWasInterrupted,
 )
 from oi_tui.app.engine.log.audit.verify import Finding, LogReport
-from oi_tui.app.engine.text.words import plural, quantity
+from oi_tui.app.engine.text.words import plural, quantity, some_names
 
 SHORT = 12
 """Digits of a hash that are shown; the whole of it is in the file."""
@@ -72,8 +72,7 @@ def in_words(record: AnyRecord) -> str:
         case RunWasRefused():
             return _join(f"{record.sha256[:SHORT]} was not run", record.why)
         case FilesWereLeft():
-            more = record.later_count - len(record.later)
-            names = ", ".join(record.later) + (f" and {more} more" if more else "")
+            names = some_names(record.later, len(record.later), record.later_count - len(record.later))
             changed = f"{record.changed} {plural(record.changed, 'file')} changed"
             return _join(changed, f"run later: {names}" if names else "", record.cut)
         case NetworkWasRefused():
