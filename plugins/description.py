@@ -8,8 +8,8 @@ FULL_RIGHTS = "A plugin has the full rights of oi-tui: your files, your keys, th
 """Said before each is enabled."""
 
 IN_THE_SANDBOX = (
-    "Its functions run in a kernel of their own, in the sandbox of your code. Where it declares that they do less than "
-    "code may, the sandbox enforces that. Each call needs approval like code."
+    "Its functions run in a kernel of their own, in the sandbox of your code. The sandbox enforces what it declares "
+    "about writing and the network. Each call needs approval like code."
 )
 """Said before a file of tools is enabled."""
 

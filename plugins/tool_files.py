@@ -116,8 +116,12 @@ def _promises(declared: Capabilities) -> Iterator[str]:
     """What a file says that its functions may do, in words that say what the sandbox makes of it."""
     yield "may write where your code may" if declared.writes else "only reads: the sandbox lets it write no file"
     yield "uses the network, as far as your code may" if declared.network else "no network"
-    if declared.repeatable:
-        yield "may be called again: it says that this does no more"
+    says = [
+        *(["it deletes nothing"] if declared.writes and not declared.destroys else []),
+        *(["a repeated call does no more"] if declared.repeatable else []),
+    ]
+    if says:
+        yield f"says that {' and '.join(says)}, which nothing enforces"
 
 
 def _files(folder: Path) -> list[Path]:

@@ -586,6 +586,12 @@ def test_G20_what_a_file_declares_is_shown_before_it_is_enabled_and_belongs_to_w
     found = find_tool_file("bell", None)
     assert found is not None
     assert consent_lines(found)[0] == "Declares: may write where your code may; no network"
+    own.write_text(own.read_text().replace("True", 'True, "destroys": False, "repeatable": True', 1))
+    found = find_tool_file("bell", None)
+    assert found is not None
+    assert consent_lines(found)[0].endswith(
+        "no network; says that it deletes nothing and a repeated call does no more, which nothing enforces"
+    )
 
 
 COUNTER = '''
