@@ -25,6 +25,7 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.widgets.call_fields import call_text
 from support.file_tools import FileBench
 from support.kinds import narrow
+from support.sessions import seal_telling
 from support.tool_calls import answer, ask_once, call, calls, make, tool
 from support.turns import play
 
@@ -120,7 +121,7 @@ async def test_G2_the_origin_of_a_tool_is_in_the_block_and_in_the_audit_records(
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict="run"))
 
-    session._runs._seal = lambda started, block: records.append(fold.begin(started, block, 0.0))
+    session._runs._seal = seal_telling(lambda started, block: records.append(fold.begin(started, block, 0.0)))
     session.emitter.observers = (write,)
     async with asyncio.timeout(10):
         await session.run("go")

@@ -20,6 +20,7 @@ from oi_tui.app.engine.transcript.from_blocks import events_of_blocks
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.plugins.session_files import export_session, import_session
 from support.kinds import of
+from support.sessions import seal_telling
 from support.tool_calls import answer, call, calls, make, text_of, tool
 from support.turns import play
 
@@ -118,7 +119,7 @@ async def test_G14_the_audit_log_and_the_files_of_a_session_have_whose_call_it_w
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict="run"))
 
-    session._runs._seal = lambda started, block: records.append(fold.begin(started, block, 0.0))
+    session._runs._seal = seal_telling(lambda started, block: records.append(fold.begin(started, block, 0.0)))
     session.emitter.observers = (write,)
     async with asyncio.timeout(10):
         await session.call_tool("shout", '{"text": "hi"}')

@@ -161,21 +161,22 @@ async def test_a_request_that_fails_is_told_as_failed() -> None:
     assert ends == [True]
 
 
-@pytest.mark.parametrize("unsealed", [True, False])
-async def test_code_that_never_began_is_no_action(unsealed: bool) -> None:
+@pytest.mark.parametrize("why", ["no record", "no kernel", "the kernel ends while the record is written"])
+async def test_code_that_never_began_is_no_action(why: str) -> None:
     calls: list[str] = []
     plugin = plugin_of(
         before_action=lambda: calls.append("before"),
         after_action=lambda: calls.append("after"),
     )
 
-    def refuse(_started: ExecutionStarted, _block: CodeBlock) -> None:
-        raise AuditError("The disk is full.")
+    async def seal(_started: ExecutionStarted, _block: CodeBlock) -> None:
+        if why == "no record":
+            raise AuditError("The disk is full.")
+        kernel.state = "dead"
 
     kernel = FakeKernel()
-    kernel.fails = None if unsealed else KernelError("It does not start.")
-    seal: dict[str, Any] = {"seal": refuse} if unsealed else {}
-    session = session_of(FakeModel(CODE), kernel, Hooks(EngineHooks, [("p", plugin)]), **seal)
+    kernel.fails = KernelError("It does not start.") if why == "no kernel" else None
+    session = session_of(FakeModel(CODE), kernel, Hooks(EngineHooks, [("p", plugin)]), seal=seal)
 
     await play(session, session.run("go"))
 

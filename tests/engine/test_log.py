@@ -234,8 +234,8 @@ async def test_a_recording_that_cannot_go_on_is_told_of_once(tmp_path: Path) -> 
     tape.close()
 
 
-def test_without_a_session_nothing_may_run(tmp_path: Path) -> None:
+async def test_without_a_session_nothing_may_run(tmp_path: Path) -> None:
     log = Log(trail=trail_in(tmp_path))
     block = CodeBlock(id="b", language="python", source="1", state="proposed")
     with pytest.raises(AuditError):
-        log.session().seal(ExecutionStarted(block_id="b", generation=1), block)
+        await log.session().seal(ExecutionStarted(block_id="b", generation=1), block)

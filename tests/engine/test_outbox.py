@@ -68,14 +68,18 @@ class Watched:
         self._store = store
         self.attempts: asyncio.Queue[bool] = asyncio.Queue()
 
-    def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float) -> None:
+    def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float, sync: bool) -> None:
         """See `EventStore`."""
         try:
-            self._store.append(session_id, events, patience=patience)
+            self._store.append(session_id, events, patience=patience, sync=sync)
         except StoreError:
             self.attempts.put_nowait(False)
             raise
         self.attempts.put_nowait(True)
+
+    def sync(self) -> None:
+        """See `EventStore`."""
+        self._store.sync()
 
 
 async def ended(task: asyncio.Task[None]) -> None:

@@ -27,6 +27,7 @@ from oi_tui.app.engine.tools.tool import Arguments, Capabilities, ToolFailed, To
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.serial_runs import SerialRuns
 from oi_tui.app.headless.text_log import TextLog
+from support.sessions import seal_telling
 from support.tool_calls import answer, call, calls, make, text_of, tool
 from support.turns import play
 
@@ -55,7 +56,7 @@ class Meeting:
 async def test_G5_calls_that_only_read_run_side_by_side_and_each_is_sealed_before_it_runs() -> None:
     model = FakeModel(answer(*TWO), "Done.")
     session, order = make(model, tool(Meeting(2).run)), list[str]()
-    session._runs._seal = lambda started, block: order.append(block.source)
+    session._runs._seal = seal_telling(lambda started, block: order.append(block.source))
     events = await play(session, session.run("go"))
     assert [block.state for block in calls(session)] == ["ok", "ok"]
     assert order == [block.source for block in calls(session)]

@@ -1,9 +1,12 @@
 """The log of events on disk: what is written is there, whatever happens."""
 
+import asyncio
 import json
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oi_tui.app.engine.core.blocks import CodeBlock
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
@@ -123,7 +127,83 @@ def test_text_that_streams_is_written_after_a_quarter_of_a_second_and_completed_
     assert store.load("one")[-1] == ProseStarted(block_id="q")
 
 
-def test_what_led_to_a_run_is_on_disk_before_the_code_runs(store: Store) -> None:
+class SlowDisk(Store):
+    """One whose disk takes as long as it is told to, or has failed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.waits, self.there, self.fails = threading.Event(), threading.Event(), False
+        self._sync, self.sync = self.sync, self.sync_slowly
+
+    def sync_slowly(self) -> None:
+        self.waits.set()
+        assert self.there.wait(10)
+        if self.fails:
+            raise StoreError("The disk failed.")
+        self._sync()
+
+
+@pytest.fixture
+def slow_disk(tmp_path: Path) -> Iterator[SlowDisk]:
+    with closing(SlowDisk(tmp_path / "slow.db")) as opened:
+        opened.create("one", 1.0, "/work")
+        yield opened
+        opened.there.set()
+
+
+async def test_code_does_not_run_before_what_led_to_it_would_outlive_a_loss_of_power(slow_disk: SlowDisk) -> None:
+    log = Log(store=slow_disk).session()
+    log.begin("one", (), note=lambda *_: None, gave_up=no_giving_up)
+    asked = TurnStarted(block_id="u", text="Delete it.")
+    block = CodeBlock(id="c", language="python", source="1", state="proposed")
+    log.append(asked)
+    sealing = asyncio.ensure_future(log.seal(ExecutionStarted(block_id="c", generation=1), block))
+    assert await asyncio.to_thread(slow_disk.waits.wait, 10)
+    assert slow_disk.load("one") == (asked,)
+    assert not sealing.done()
+    slow_disk.there.set()
+    async with asyncio.timeout(10):
+        await sealing
+        assert await log.end() is None
+
+
+async def test_nothing_waits_for_the_disk_while_code_runs_and_the_end_does(slow_disk: SlowDisk) -> None:
+    writer = LogWriter(slow_disk, "one", no_giving_up)
+    keeping = asyncio.create_task(writer.keep())
+    for number in range(3):
+        writer.append(TurnStarted(block_id=f"{number}", text="Go on."))
+        writer.write_due()
+    assert await asyncio.to_thread(slow_disk.waits.wait, 10)
+    assert len(slow_disk.load("one")) == 3
+    keeping.cancel()
+    finishing = asyncio.create_task(writer.finish())
+    await asyncio.sleep(0)
+    assert not finishing.done()
+    slow_disk.there.set()
+    async with asyncio.timeout(10):
+        assert await finishing is None
+
+
+async def test_after_a_failure_of_the_disk_each_write_waits_for_it(slow_disk: SlowDisk) -> None:
+    def waits() -> bool:
+        """SQLite's own word for it: 2 is FULL, 1 is NORMAL."""
+        return slow_disk._db.row("PRAGMA synchronous") == (2,)
+
+    slow_disk.there.set()
+    writer = LogWriter(slow_disk, "one", no_giving_up)
+    slow_disk.fails = True
+    found = []
+    for number in range(2):
+        writer.append(TurnStarted(block_id=f"{number}", text="Go on."))
+        writer.write_due()
+        found.append(waits())
+        await writer.sync()
+    assert found == [False, True]
+    slow_disk.remember("model", "a")  # whatever is not of a session that is open
+    assert waits()
+
+
+def test_what_led_to_a_run_outlives_the_program_before_the_code_runs(store: Store) -> None:
     store.create("one", 1.0, "/work")
     log = Log(store=store).session()
     log.begin("one", (), note=lambda *_: None, gave_up=no_giving_up)

@@ -16,6 +16,7 @@ from oi_tui.app.engine.testing import FakeModel
 from oi_tui.app.engine.tools.later import LaterResult, Pending
 from oi_tui.app.engine.tools.tool import Arguments, CallingOutput
 from oi_tui.app.engine.tools.tool_runner import ToolRunner
+from support.sessions import seal_telling
 from support.tool_calls import answer, ask_once, call, calls, make, text_of, tool
 from support.turns import play
 
@@ -39,7 +40,7 @@ def outer(**about: object) -> Session:
 async def test_G10_a_tool_calls_a_tool_and_that_is_a_block_of_its_own_with_its_caller() -> None:
     session = outer(may_call=("shout",))
     sealed: list[str] = []
-    session._runs._seal = lambda started, block: sealed.append(block.caller)
+    session._runs._seal = seal_telling(lambda started, block: sealed.append(block.caller))
     asked = await ask_once(session, "run")
     first, second = calls(session)
     assert (text_of(first), text_of(second), second.caller) == ("it said HI", "HI", first.id)

@@ -44,6 +44,7 @@ from oi_tui.plugins.tool_files import enabled_tool_files, find_tool_file, find_t
 from support.enclosure import why_no_rung
 from support.front import Front, engine
 from support.plugin_packages import plugin_home
+from support.sessions import seal_telling
 from support.silent_output import SilentOutput
 from support.tool_calls import answer, call, calls, make, tool
 from support.turns import play
@@ -810,7 +811,7 @@ async def test_G17_the_audit_log_has_the_sandbox_of_the_kernel_that_a_call_runs_
         if isinstance(event, DecisionRequested):
             session.decide(Decide(request_id=event.request_id, verdict="run"))
 
-    session._runs._seal = lambda started, block: began.append(fold.begin(started, block, 0.0))
+    session._runs._seal = seal_telling(lambda started, block: began.append(fold.begin(started, block, 0.0)))
     session.emitter.observers = (take,)
     async with asyncio.timeout(10):
         await session.run("go")

@@ -1,10 +1,13 @@
 """Sessions for tests and benchmarks: turns with prompts, prose that streams, code and its output; and recordings."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from oi_tui.app.engine.agent.execution import Seal
+from oi_tui.app.engine.core.blocks import ActionBlock
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
@@ -89,3 +92,12 @@ def recording(path: Path, *events: AnyEvent, **header: Any) -> Path:
     )
     path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     return path
+
+
+def seal_telling(tell: Callable[[ExecutionStarted, ActionBlock], object]) -> Seal:
+    """Lets any run begin, and tells of it before."""
+
+    async def seal(started: ExecutionStarted, block: ActionBlock) -> None:
+        tell(started, block)
+
+    return seal

@@ -40,7 +40,7 @@ RETRY = 0.05
 """Seconds after which an interrupt that met nothing tries again."""
 
 
-Seal = Callable[[ExecutionStarted, ActionBlock], None]
+Seal = Callable[[ExecutionStarted, ActionBlock], Awaitable[None]]
 """Called before a run gets its source; returns once the run is on record, AuditError if it must not begin."""
 
 
@@ -50,7 +50,7 @@ OUTAGE = 420.0
 NEVER_RAN = Ending(stage="unstarted", cause="kernel")
 
 
-def no_seal(started: ExecutionStarted, block: ActionBlock) -> None:
+async def no_seal(started: ExecutionStarted, block: ActionBlock) -> None:
     """Any run may begin: nobody writes down what runs."""
 
 
@@ -75,7 +75,7 @@ class Execution:
         """`emit` is given what happens, also what comes after the end of the run. After `time_limit` seconds it is
         stopped, if that is not 0. `calls` performs what the code calls; without it it can call nothing. `serves`
         says whether it waits for what it called; `origin` is as in `ExecutionStarted`. `before` is awaited when the
-        kernel is there, and before anything runs in it."""
+        kernel is there, and before anything runs in it; it never raises."""
         self.block = block
         self.runner = runner
         self.can_ask = can_ask
@@ -100,12 +100,10 @@ class Execution:
         """From the start of the kernel, if it is cold, to `ExecutionFinished`; why nothing could be run at all."""
         if self.runner.state in ("cold", "dead"):
             self.tell_kernel("starting")
-        begun, started = self._clock(), None
+        begun, is_begun = self._clock(), False
         failure: KernelError | AuditError | None = None
         try:
             await self.runner.start()
-            if self._before is not None:
-                await self._before()
             self.tell_kernel("busy")
             held = self.runner.confinement
             started = ExecutionStarted(
@@ -119,14 +117,21 @@ class Execution:
                 offline=held.offline,
                 origin=self._origin,
             )
-            self._seal(started, self.block)
+            sealing = self._seal(started, self.block)
+            # At the same time: one waits for the disk, the other mostly for a thread.
+            await (sealing if self._before is None else asyncio.gather(sealing, self._before()))
+            if self.runner.state == "dead":
+                raise KernelError(
+                    f"The {self.block.runs_in} kernel ended before this began.", hint="The next run starts a new one."
+                )
+            is_begun = True
             self._emit(started)
             begun = self._clock()
             await self._run()
         except KernelError as error:
             failure = error
             self._report(error)
-            never = None if started is not None else NEVER_RAN
+            never = None if is_begun else NEVER_RAN
             self._finish("died", self._clock() - begun, ending=never)
         except AuditError as error:
             failure = error

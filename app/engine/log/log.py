@@ -101,8 +101,7 @@ class SessionLog:
         if self._writer is not None:
             self._writer.append(event)
             if isinstance(event, ExecutionStarted):
-                # Code may end the whole machine: what led to it is on disk before it begins.
-                self._writer.write_due()
+                self._writer.write_due()  # code may end this program
         if self._tape is not None:
             self._tape.append(event)
             if self._tape.trouble:
@@ -118,13 +117,20 @@ class SessionLog:
         """The same model; what it says is recorded as it says it."""
         return model if self._tape is None else TappedModel(model, self._tape)
 
-    def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
-        """Returns when this run, and what led to it, is on disk; AuditError if it must not begin, because it is not."""
-        if self._trail is None:
-            return
-        if self._audit is None:
+    async def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
+        """Returns when this run, and what led to it, is on disk; AuditError if it must not begin, because it is not.
+
+        Code may end the whole machine, so both files are waited for, at the same time.
+        """
+        if self._trail is not None and self._audit is None:
             raise AuditError("Nothing is run before the audit log has a session.")
-        self._audit.seal(started, block)
+        waits = []
+        if self._writer is not None:
+            self._writer.write_due()
+            waits.append(self._writer.sync())
+        if self._audit is not None:
+            waits.append(self._audit.seal(started, block))
+        await asyncio.gather(*waits)
 
     def note_refusal(self, refusal: Refusal) -> None:
         """The sandbox did not let code of this session reach a host."""

@@ -46,13 +46,20 @@ _log = logging.getLogger(__name__)
 class EventStore(Protocol):
     """Where the events go."""
 
-    def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float) -> None:
-        """Append events, all or none; StoreError if that fails, StoreBusy after this many seconds."""
+    def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float, sync: bool) -> None:
+        """Append events, all or none; StoreError if that fails, StoreBusy after this many seconds. Without `sync` they
+        are on the disk only after `sync`."""
+        ...
+
+    def sync(self) -> None:
+        """Wait, in a thread, until they are there; StoreError if that fails."""
         ...
 
 
 class LogWriter:
     """Appends the events of one session. What cannot be written waits, and is tried again.
+
+    What is written outlives this program at once. The disk is waited for in a thread, a moment later.
 
     Of the ends that a long output has while it runs, the first and the last are written.
     """
@@ -81,6 +88,12 @@ class LogWriter:
         self._pause, self._again = 0.0, 0.0
         """How long it is waited after the last failure, and until when."""
         self._over = False
+        self._written = self._synced = 0
+        """How often something was written, and how many of these are on the disk for certain."""
+        self._syncing: tuple[int, asyncio.Future[None]] | None = None
+        """How many will be when this is done."""
+        self._syncs_each = False
+        """Whether each write waits for the disk: to wait for it later has failed."""
         self._wake = asyncio.Event()
         self._tails: dict[tuple[str, str], OutputTailMoved | None] = {}
         """By block and stream of what runs: its newest end, None if that is written or about to be."""
@@ -128,8 +141,9 @@ class LogWriter:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(DELTA_INTERVAL if self._pending else None):
                     await self._wake.wait()
-            self._wake.clear()
             self.write_due()
+            self._wake.clear()
+            await self.sync()
             await asyncio.sleep(GATHERED)
 
     def write_due(self) -> None:
@@ -144,7 +158,7 @@ class LogWriter:
             return None
         self._pending = coalesce(self._pending)
         try:
-            self._store.append(self._session_id, self._pending, patience=PATIENCE)
+            self._store.append(self._session_id, self._pending, patience=PATIENCE, sync=self._syncs_each)
         except StoreError as error:
             self._pause = min(self._pause * 2, LONGEST_PAUSE) or PAUSE
             self._again = self._clock() + self._pause
@@ -156,7 +170,28 @@ class LogWriter:
             return error
         self._pending, self._complete = [], False
         self._failures, self._pause, self._again = 0, 0.0, 0.0
+        self._written += 1
+        if self._syncs_each:
+            self._synced = self._written
+        self._wake.set()
         return None
+
+    async def sync(self) -> None:
+        """Return when everything that was written is on the disk. If that fails, it is logged, and from now on each
+        write waits for the disk and fails if it does."""
+        if self._synced == self._written:
+            return
+        if self._syncing is None or self._syncing[0] != self._written:
+            self._syncing = self._written, asyncio.ensure_future(self._sync(self._written))
+        await asyncio.shield(self._syncing[1])
+
+    async def _sync(self, written: int) -> None:
+        try:
+            await asyncio.to_thread(self._store.sync)
+        except StoreError as error:
+            _log.error("%s", error)
+            self._syncs_each = True
+        self._synced = max(self._synced, written)
 
     async def finish(self) -> StoreError | None:
         """Write everything, with some patience: nothing comes any more. What to tell if that cannot be."""
@@ -169,6 +204,7 @@ class LogWriter:
             await asyncio.sleep(LAST_PAUSE)
             error = self.write()
         self._over, self._pending = True, []
+        await self.sync()
         if error is None:
             return None
         last = StoreError(f"The end of this session is not written down. {error.title}", details=error.details)

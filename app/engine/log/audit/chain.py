@@ -118,10 +118,10 @@ class ChainFile:
             raise self._failure(error) from error
 
     def sync(self) -> None:
-        """Return when everything is on disk, also if the power fails now."""
+        """Return when everything is on disk, also if the power fails now. For any thread."""
         try:
-            if self._descriptor >= 0:
-                self._sync(self._descriptor)
+            if (descriptor := self._descriptor) >= 0:
+                self._sync(descriptor)
         except OSError as error:
             raise self._failure(error) from error
 

@@ -7,6 +7,7 @@ A chain alone does not show that its end is missing: the heads do. Each opening 
 missing heads show in the logs of other sessions.
 """
 
+import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -61,8 +62,17 @@ class AuditLog:
 
     def seal(self) -> None:
         """Return when all that was added is on disk, and the heads say how far the log goes."""
-        self._file.sync()  # before the head, which must never be ahead of the log
         last = self._last
+        self._file.sync()  # before the head, which must never be ahead of the log
+        self._note_head(last)
+
+    async def seal_aside(self) -> None:
+        """The same, with everything else going on while the disk is waited for."""
+        last = self._last
+        await asyncio.to_thread(self._file.sync)
+        self._note_head(last)
+
+    def _note_head(self, last: ChainLink) -> None:
         head = Head(at=self._clock(), session=self._session, log_seq=last.seq, log_sha256=last.sha256)
         self._heads.append(lambda state: [*map(encode, self._faults(state, Tear)), encode(head)])
 

@@ -121,7 +121,7 @@ class Blobs:
             new.unlink(missing_ok=True)
             raise
         for folder in (path.parent, self.folder):
-            _sync(folder)
+            sync_folder(folder)
         return digest
 
     def _intact(self, path: Path, content: bytes) -> bool:
@@ -175,7 +175,7 @@ def _with_forms(event: AnyEvent, forms: dict[str, Any]) -> AnyEvent:
             return event
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """A new name in it survives a loss of power."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from oi_tui.app.engine.core.errors import StoreError
 from oi_tui.app.engine.log.store import statements
+from oi_tui.app.engine.log.store.blobs import sync_folder
 
 PATIENCE = 2.0
 """Seconds that another process may hold the file before an attempt to write counts as failed."""
@@ -31,6 +32,10 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._journal = f"{os.path.realpath(path)}-wal"
+        self._is_wal = self._syncs_each = True
+        self._named = 0
+        """Inode of the journal whose name is on the disk."""
         self._diagnosed = ""
         with suppress(OSError):  # what is wrong SQLite says in a moment
             # Only where there is none: to close a file that is open already would drop the locks that SQLite has on it
@@ -58,7 +63,7 @@ class Database:
             )
         if self._db.execute(statements.READ_JOURNAL).fetchone() != ("wal",):
             # A file system without shared memory keeps the older journal, which is as safe and slower.
-            self._db.execute(statements.USE_WAL)
+            self._is_wal = self._db.execute(statements.USE_WAL).fetchone() == ("wal",)
         for statement in statements.SET_UP:
             self._db.execute(statement)
         if self._version() < len(statements.MIGRATIONS):
@@ -82,8 +87,12 @@ class Database:
         return int(version)
 
     @contextmanager
-    def writing(self, patience: float = PATIENCE) -> Iterator[None]:
-        """All of what is done inside, or nothing; nobody else writes meanwhile. `StoreBusy` when patience ends."""
+    def writing(self, patience: float = PATIENCE, *, sync: bool = True) -> Iterator[None]:
+        """All of what is done inside, or nothing; nobody else writes meanwhile. `StoreBusy` when patience ends. Without
+        `sync` it outlives this program at once, and a loss of power after the next `sync`."""
+        if (syncs := sync or not self._is_wal) != self._syncs_each:
+            self.do(statements.SYNC_EACH if syncs else statements.SYNC_LATER)
+            self._syncs_each = syncs
         if patience == PATIENCE:
             with self._step():
                 yield
@@ -160,6 +169,28 @@ class Database:
 
     def close(self) -> None:
         self._db.close()
+
+    def sync(self) -> None:
+        """Return when all that was written is on the disk, also if the power fails now. For any thread: SQLite has no
+        locks on this file, so that it may be closed here."""
+        try:
+            descriptor = os.open(self._journal, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return  # each commit waited for the disk
+        except OSError as error:
+            raise self._sync_failure(error) from error
+        try:
+            os.fdatasync(descriptor)
+            if self._named != (inode := os.fstat(descriptor).st_ino):
+                sync_folder(self.path.parent)
+                self._named = inode
+        except OSError as error:
+            raise self._sync_failure(error) from error
+        finally:
+            os.close(descriptor)
+
+    def _sync_failure(self, error: OSError) -> StoreError:
+        return StoreError(f"{self.path} cannot be brought to the disk: {error.strerror}.", hint=_SAFE)
 
     def failure(self, error: sqlite3.Error | MemoryError) -> StoreError:
         """What an error of SQLite's means, and what can be done."""

@@ -95,6 +95,9 @@ WRITE_VERSION: Final = "PRAGMA user_version = {}"
 READ_JOURNAL: Final = "PRAGMA journal_mode"
 USE_WAL: Final = "PRAGMA journal_mode = WAL"
 SET_UP: Final = ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+SYNC_EACH, SYNC_LATER = SET_UP[0], "PRAGMA synchronous = NORMAL"
+"""Whether a commit waits for the disk. Without that, a journal that is a WAL is still whole after a loss of power, and
+lacks the last commits."""
 BE_PATIENT: Final = "PRAGMA busy_timeout = {}"
 CHECK: Final = "PRAGMA quick_check(5)"
 COUNT_SESSIONS: Final = "SELECT count(*) FROM sessions"

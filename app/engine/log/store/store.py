@@ -1,7 +1,8 @@
 """The public interface to the sessions on disk.
 
-Events are committed as they are appended (WAL, synchronous=FULL), so whatever ends the process, everything up to the
-last append is there. The list and the search index change in the same transaction. Two processes may work on one file.
+Events are committed as they are appended, so whatever ends the process, everything up to the last append is there; if
+the power fails, everything up to the last one that did not leave that to `sync`. The list and the search index change
+in the same transaction. Two processes may work on one file.
 Values know nothing of row ids.
 """
 
@@ -59,6 +60,8 @@ class Store:
         self.path = path
         self.on_delete, self.on_remove = on_delete, on_remove
         self._db = Database(path)
+        self.sync = self._db.sync
+        """Returns when all that was appended is on the disk, also if the power fails now; for a thread."""
         self._blobs = Blobs(path.parent / "blobs")
         self._texts = Texts(self._db)
         self._shares = Shares(self._db)
@@ -82,8 +85,11 @@ class Store:
             self._db.do(statements.INHERIT, *values, turns, session_id)
             self._texts.put_title(self._row(session_id))
 
-    def append(self, session_id: str, events: Iterable[AnyEvent], *, patience: float = PATIENCE) -> None:
-        """Add events at the end, all or none, and commit. A deleted session that is gone on with is one no longer.
+    def append(
+        self, session_id: str, events: Iterable[AnyEvent], *, patience: float = PATIENCE, sync: bool = True
+    ) -> None:
+        """Add events at the end, all or none, and commit; without `sync` they outlive this program, and a loss of power
+        only after the next `sync`. A deleted session that is gone on with is one no longer.
 
         `StoreBusy` if another program holds the file for longer than `patience` (seconds).
         """
@@ -91,10 +97,10 @@ class Store:
         if not taken:
             return
         try:
-            self._append(session_id, taken, patience)
+            self._append(session_id, taken, patience, sync=sync)
         except SearchDamaged:
             self._texts.begin_anew()
-            self._append(session_id, taken, patience)
+            self._append(session_id, taken, patience, sync=sync)
 
     def load(self, session_id: str) -> tuple[AnyEvent, ...]:
         """All events of a session in order, inherited ones first; StoreError if there is no such session.
@@ -256,10 +262,10 @@ class Store:
             raise StoreError(f"There is no session {session_id}.", hint="`oi-tui sessions` lists those there are.")
         return SessionRow(*row)
 
-    def _append(self, session_id: str, events: list[AnyEvent], patience: float) -> None:
+    def _append(self, session_id: str, events: list[AnyEvent], patience: float, *, sync: bool) -> None:
         now = time.time()
         reading, self._reading = self._reading, None  # whatever fails, it is read again
-        with self._db.writing(patience):
+        with self._db.writing(patience, sync=sync):
             row = self._row(session_id)
             if row.deleted:
                 self._db.do(statements.BRING_BACK, session_id)
