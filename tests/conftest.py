@@ -12,7 +12,8 @@ import pytest
 from hypothesis import settings
 from syrupy.assertion import SnapshotAssertion
 
-from support.fuzzing import pytest_runtest_call, pytest_terminal_summary  # noqa: F401 # hooks of every run
+from support import cost
+from support.fuzzing import leave_sources_unread, pytest_runtest_call, pytest_terminal_summary  # noqa: F401 # hooks of every run
 from support.kernel_places import kernel_server  # noqa: F401 # a fixture
 from support.openai_server import OpenAIServer
 from support.order import pytest_collection_modifyitems, pytest_xdist_make_scheduler  # noqa: F401 # hooks too
@@ -28,10 +29,15 @@ settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")
 
 
-def pytest_configure() -> None:
-    """No test reads or writes the real keyring of the user, and apps of tests share the CSS of their widgets."""
+def pytest_configure(config: pytest.Config) -> None:
+    """No test reads or writes the real keyring of the user, and apps of tests share the CSS of their widgets. While
+    tests are collected nothing becomes garbage: looking for it was a fifth of that time."""
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
     parse_css_once()
+    config.pluginmanager.register(cost)
+    if "not thorough" in config.getoption("markexpr"):
+        leave_sources_unread()
+    gc.disable()
 
 
 def pytest_collection_finish() -> None:
@@ -40,6 +46,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(1_000_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture

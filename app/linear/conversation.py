@@ -377,7 +377,7 @@ class LinearSession:
 
 
 _BEGUN = (TurnStarted, TurnEnded, CodeStarted, NoticeAdded, ConversationCleared)
-_AWAITED = {Submit: _BEGUN, Retry: _BEGUN, Run: (ExecutionStarted, NoticeAdded)}
+_AWAITED: dict[type, tuple[type[AnyEvent], ...]] = {Submit: _BEGUN, Retry: _BEGUN, Run: (ExecutionStarted, NoticeAdded)}
 """Events that answer a verb; for other verbs, those that change the session."""
 
 _ANSWERS = ModelsFound | KernelsFound | ContextFound | InstructionsFound | ToolsFound | SessionsFound | SessionExported

@@ -335,8 +335,7 @@ def test_the_check_fails_with_whatever_fails_twice_and_says_what_it_tried_again(
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("ruff", "lint-imports", "mypy", "pytest"):
-        asked = 'case "$*" in *--collect-only*) exit 3;; esac; ' if name == "pytest" else ""
-        (programs / name).write_text(f"#!/bin/sh\n{asked}echo {name} >>{tmp_path}/ran; exit {int(name == fails)}\n")
+        (programs / name).write_text(f"#!/bin/sh\necho {name} >>{tmp_path}/ran; exit {int(name == fails)}\n")
         (programs / name).chmod(0o755)
     done = subprocess.run(
         ["make", "check", f"VENV={tmp_path}"],

@@ -1,19 +1,25 @@
 """Data frames as the model reads them: fewer tokens, the same rows, columns and digits."""
 
+from typing import Any
+
 import pytest
 
 from oi_tui.app.engine.kernels.in_kernel_frames import pandas_table
 from oi_tui.app.engine.text.compact_table import TABLE_TYPE, compact_table
 from oi_tui.app.engine.text.tokens import estimate_tokens
 
-pandas = pytest.importorskip("pandas")
+
+@pytest.fixture(scope="module")
+def pandas() -> Any:
+    """Loaded by the one test process that needs it."""
+    return pytest.importorskip("pandas")
 
 
 def result(frame: object) -> dict[str, object]:
     return {"text/plain": repr(frame), TABLE_TYPE: pandas_table(frame)}
 
 
-def test_R5_a_frame_goes_as_lines_where_that_is_shorter_and_says_what_its_text_says() -> None:
+def test_R5_a_frame_goes_as_lines_where_that_is_shorter_and_says_what_its_text_says(pandas: Any) -> None:
     frame = pandas.DataFrame({"mean": [1.5, -2.25, 1000.0], "note": ["a, b", "c", "d"]}, index=["x", "y", "z"])
     wide = pandas.concat([frame] * 5, axis=1).describe()
     told = compact_table(result(wide))
@@ -22,7 +28,7 @@ def test_R5_a_frame_goes_as_lines_where_that_is_shorter_and_says_what_its_text_s
     assert set(plain.split()) <= set(told.replace(",", " ").split())
 
 
-def test_R5_of_a_long_frame_both_ends_go_with_its_size() -> None:
+def test_R5_of_a_long_frame_both_ends_go_with_its_size(pandas: Any) -> None:
     frame = pandas.DataFrame({"alpha": [number / 3 for number in range(500)], "beta": range(500)})
     told = compact_table(result(frame)).split("\n")
     assert told[0] == ",alpha,beta"

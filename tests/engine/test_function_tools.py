@@ -24,8 +24,6 @@ from oi_tui.app.guide.pages import guide_page
 from support.tool_calls import HARMLESS, answer, call, calls, make, text_of
 from support.turns import play
 
-pandas = pytest.importorskip("pandas")
-
 
 class Colour(Enum):
     RED = "red"
@@ -189,7 +187,7 @@ def test_G9_results_are_shown_by_their_type(tmp_path: Path) -> None:
     picture = Image.new("RGB", (4000, 10))
     assert set(forms(picture)) == {"image/png", "text/plain"}
     assert forms(picture)["text/plain"] == "a picture, 4000 x 10 pixels"
-    frame = pandas.DataFrame({"a": [1, 2]})
+    frame = pytest.importorskip("pandas").DataFrame({"a": [1, 2]})
     assert forms(frame)[TABLE_TYPE]["rows"] == 2
     picture.save(tmp_path / "wide.png")
     assert set(forms(tmp_path / "wide.png")) == {"image/png", "text/plain"}

@@ -1,19 +1,19 @@
-"""Servers of tools behind an address: called, logged in at, and misbehaving."""
+"""Servers of tools behind an address: called, logged in at, and misbehaving.
+
+The SDK is loaded by what needs it: a second for each of the test processes, of which one comes here.
+"""
 
 import asyncio
 from pathlib import Path
 
-import httpx
 import pytest
 
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.credentials import CredentialStore
 from oi_tui.app.engine.files.keyring import Keyring
 from oi_tui.app.engine.mcp.entries import NamedServer, ServerEntry
-from oi_tui.app.engine.mcp.logins import KeptTokens, Login, check_login_address, kept_login
 from oi_tui.app.engine.tools.tool import Capabilities
 from support.keyrings import environ_with
-from support.mcp_http import Logins, misbehaving, served
 from support.mcp_servers import Stage, joined
 
 
@@ -29,6 +29,8 @@ def at(url: str) -> NamedServer:
 
 
 async def test_N3_a_server_behind_an_address_is_called_and_the_worst_is_assumed_of_it(folder: Path) -> None:
+    from support.mcp_http import served
+
     async with asyncio.timeout(30), served() as url, joined(folder, at(url)) as stage:
         assert not stage.warnings
         (tool,) = stage.toolbox
@@ -49,6 +51,8 @@ async def test_N3_a_server_behind_an_address_is_called_and_the_worst_is_assumed_
     ],
 )
 async def test_N5_an_address_that_misbehaves_costs_one_notice(behaviour: str, folder: Path) -> None:
+    from support.mcp_http import misbehaving
+
     async with asyncio.timeout(40), misbehaving(behaviour) as (url, asked), joined(folder, at(url)) as stage:
         assert stage.only.state == "failed"
         assert len(stage.warnings) == 1
@@ -59,6 +63,11 @@ async def test_N5_an_address_that_misbehaves_costs_one_notice(behaviour: str, fo
 async def test_N9_a_login_is_kept_in_the_keyring_and_signs_the_requests_of_later_sessions(
     folder: Path, tmp_path: Path
 ) -> None:
+    import httpx
+
+    from oi_tui.app.engine.mcp.logins import KeptTokens, Login, kept_login
+    from support.mcp_http import Logins, served
+
     kept = tmp_path / "keyring.json"
     store = CredentialStore(tmp_path / "credentials.toml", Keyring(environ_with("KeyringOfFile", kept)), owner=0)
     learned: dict[str, str] = {}
@@ -95,6 +104,8 @@ async def test_N9_a_login_is_kept_in_the_keyring_and_signs_the_requests_of_later
 
 @pytest.mark.parametrize("address", ["http://login.example/x", "file:///etc/passwd", "javascript:alert(1)", "https://"])
 def test_N9_no_server_sends_the_person_to_a_page_that_is_not_safe(address: str) -> None:
+    from oi_tui.app.engine.mcp.logins import check_login_address
+
     with pytest.raises(SettingsError):
         check_login_address(address)
     check_login_address("https://login.example/x")

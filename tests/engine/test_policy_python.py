@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from IPython.core.inputtransformer2 import TransformerManager
 
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement
 from oi_tui.app.engine.policy.decide import decide
@@ -219,6 +218,8 @@ SHELL = re.compile(r"get_ipython\(\)\.(?:system\(|getoutput\(|run_line_magic\('(
 @settings(max_examples=800, deadline=None)
 @given(LINES)
 def test_U7_whatever_ipython_takes_for_shell_is_taken_for_shell_here(source: str) -> None:
+    from IPython.core.inputtransformer2 import TransformerManager  # late: only one test process needs it
+
     try:
         transformed = TransformerManager().transform_cell(source)
         ast.parse(transformed)

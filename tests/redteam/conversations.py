@@ -79,7 +79,8 @@ async def _decide_wrongly(chance: random.Random) -> str:
 
     def react(event: AnyEvent) -> None:
         if not isinstance(event, DecisionRequested):
-            for guess in chance.sample(("", "1", getattr(event, "block_id", ""), *past, "*"), 2):
+            guesses: list[str] = ["", "1", getattr(event, "block_id", ""), *past, "*"]
+            for guess in chance.sample(guesses, 2):
                 if session.decide(
                     Decide(request_id=guess, verdict=chance.choice(("run", "always", "edit")), source="1")
                 ):

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +14,12 @@ from oi_tui.app.engine.models.providers import find_lean
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.foreign_servers import Serve, serving
 
-HERE = Path(__file__).parent
+PLACE = "tests/servers/"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents:
+        if item.nodeid.startswith(PLACE):
             item.add_marker("servers")
 
 

@@ -9,11 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
-
-import mcp_types as types
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from typing import TYPE_CHECKING, Any, Self
 
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.sandbox.rungs import LADDER
@@ -22,6 +18,9 @@ from oi_tui.app.frontend.attaching import AttachedClient, LiveSession, live_sess
 from support.enclosure import why_no_rung
 from support.front import Front
 from support.terminal import clean_env
+
+if TYPE_CHECKING:  # a second of import for each of the test processes, of which one needs it
+    from mcp import ClientSession
 
 PROGRAM = Path(sys.executable).with_name("oi-tui")
 
@@ -58,7 +57,7 @@ class Answered:
 class Assistant:
     """One client and the program that serves it; every wait is bounded."""
 
-    def __init__(self, session: ClientSession, greeting: Any) -> None:
+    def __init__(self, session: "ClientSession", greeting: Any) -> None:
         self.session, self.greeting = session, greeting
 
     async def call(self, name: str, /, **arguments: Any) -> Answered:
@@ -70,9 +69,9 @@ class Assistant:
         async with asyncio.timeout(60):
             result = await self.session.call_tool(name, arguments, progress_callback=note)
         return Answered(
-            text="\n".join(part.text for part in result.content if isinstance(part, types.TextContent)),
+            text="\n".join(part.text for part in result.content if part.type == "text"),
             failed=bool(result.is_error),
-            pictures=[(part.mime_type, part.data) for part in result.content if isinstance(part, types.ImageContent)],
+            pictures=[(part.mime_type, part.data) for part in result.content if part.type == "image"],
             progress=told,
         )
 
@@ -80,8 +79,12 @@ class Assistant:
 @asynccontextmanager
 async def assistant(environ: dict[str, str], folder: Path, *flags: str, log: Path) -> AsyncIterator[Assistant]:
     """A connected one; what the program prints beside the protocol goes to a file. At the end its input is closed."""
+    from mcp import ClientSession, StdioServerParameters  # late, as above
+    from mcp.client.stdio import stdio_client
+    from mcp_types import Implementation
+
     server = StdioServerParameters(command=str(PROGRAM), args=["mcp", "serve", *flags], env=environ, cwd=folder)
-    who = types.Implementation(name="other-assistant", version="2.1")
+    who = Implementation(name="other-assistant", version="2.1")
     with log.open("w") as errors:
         async with stdio_client(server, errors) as streams, ClientSession(*streams, client_info=who) as session:
             async with asyncio.timeout(60):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 
 from support.ports import free_port
@@ -44,6 +43,8 @@ def process(command: Sequence[str | Path], log: Path, **environ: str) -> Iterato
 
 def wait_answers(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
     """Until this address answers with success; else an error with the end of what the server said."""
+    import httpx  # late: every test process reads this module, and few start a server
+
     deadline = time.monotonic() + PATIENCE
     while server.poll() is None and time.monotonic() < deadline:
         try:

@@ -28,19 +28,21 @@ LONG = {
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before pytest looks at the marks, those of `support.thorough` are there."""
+    files = {path: path.relative_to(TESTS) for path in {item.path for item in items}}
     seen: set[str] = set()
     for item in items:
         name, _, case = item.name.partition("[")
-        if is_left_out(item.path.relative_to(TESTS), name, case, seen):
+        if is_left_out(files[item.path], name, case, seen):
             item.add_marker(pytest.mark.thorough)
-    tests = Counter(item.path for item in items)
+    seconds = {path: _seconds(path, tests) for path, tests in Counter(item.path for item in items).items()}
+    items.sort(
+        key=lambda item: seconds[item.path], reverse=True
+    )  # files that take the same stay in their order, and so do a file's tests
 
-    def seconds(item: pytest.Item) -> float:
-        path = item.path
-        folder = next((parent.name for parent in path.parents if parent.name in SECONDS), "")
-        return LONG.get(path.stem, tests[path] * SECONDS.get(folder, 0.05))
 
-    items.sort(key=seconds, reverse=True)  # files that take the same stay in their order, and so do a file's tests
+def _seconds(path: Path, tests: int) -> float:
+    folder = next((parent.name for parent in path.parents if parent.name in SECONDS), "")
+    return LONG.get(path.stem, tests * SECONDS.get(folder, 0.05))
 
 
 TOGETHER = {

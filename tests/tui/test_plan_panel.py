@@ -21,6 +21,7 @@ from oi_tui.app.engine.core.tool_verbs import ChangePlan, SetPlanMode
 from oi_tui.app.screens.plan_panel import PlanPanel
 from oi_tui.widgets.question import PLANNER, QuestionPanel
 from oi_tui.widgets.stray_keys import NOT_ARMED
+from support.kinds import of
 from support.stage import Play, Stage
 
 STEPS = (
@@ -74,11 +75,12 @@ async def test_Q6_the_person_adds_changes_moves_and_drops_steps(play: Play) -> N
         await stage.settle()
         await stage.pilot.press("d")
         await stage.pilot.press("J")
-        asked = await stage.engine.heard(3)
-        assert [step.state for step in asked[1].steps] == ["done", "dropped", "doing"]  # type: ignore[union-attr]  # a ChangePlan
-        assert [step.text for step in asked[2].steps][1:] == [STEPS[1].text, "More"]  # type: ignore[union-attr]  # a ChangePlan
+        asked = of(ChangePlan, await stage.engine.heard(3))
+        assert [step.state for step in asked[1].steps] == ["done", "dropped", "doing"]
+        assert [step.text for step in asked[2].steps][1:] == [STEPS[1].text, "More"]
         await stage.pilot.press("c", *"seen", "enter")
-        assert any(step.done_when == "seen" for step in (await stage.engine.heard(4))[3].steps)  # type: ignore[union-attr]  # a ChangePlan
+        asked = of(ChangePlan, await stage.engine.heard(4))
+        assert any(step.done_when == "seen" for step in asked[3].steps)
 
 
 async def test_Q6_escape_leaves_the_line_and_then_the_panel_and_changes_nothing(play: Play) -> None:
