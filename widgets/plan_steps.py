@@ -25,8 +25,6 @@ from oi_tui.widgets.lettering import Options, Words, lettering
 
 NEXT: dict[StepState, StepState] = {"todo": "doing", "doing": "done", "done": "todo", "dropped": "todo"}
 
-OVER: tuple[StepState, ...] = ("done", "dropped")
-
 NO_PLAN = "No plan yet. The model makes one for a longer task, /plan asks for one first, and a adds a step."
 
 Writing = Literal["", "text", "new", "done_when"]

@@ -176,7 +176,7 @@ class Vim:
 
     def _do(self, command: _Command, keys: str, text: str, cursor: int) -> VimStep:
         if self.mode != "normal":
-            return self._in_visual(command, keys, text, cursor)
+            return self._in_visual(command, text, cursor)
         if command.what in _SHORT and not command.operator:
             short = _SHORT[command.what]
             command = _Command(command.number, short[0], short[1])
@@ -268,7 +268,7 @@ class Vim:
         first, last = sorted((cursor, to))
         return self._over(operator, first, last + (target.reach == "inclusive"), keys, text)
 
-    def _in_visual(self, command: _Command, keys: str, text: str, cursor: int) -> VimStep:
+    def _in_visual(self, command: _Command, text: str, cursor: int) -> VimStep:
         what, lines = command.what, self.mode == "lines"
         first, last = sorted((self.anchor, cursor))
         operator = {"x": "d", "s": "c", "~": "g~", "X": "d", "D": "d", "C": "c", "Y": "y"}.get(what, what)

@@ -46,7 +46,7 @@ from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.functions import check_lists
-from oi_tui.app.engine.policy.rule_text import parse_short
+from oi_tui.app.engine.policy.rule_text import section_rules
 from oi_tui.app.engine.policy.rules import Base
 from oi_tui.app.engine.sandbox.profile import Profile
 from oi_tui.app.engine.sandbox.profile_choice import chosen_profile
@@ -225,12 +225,7 @@ def _policy(settings: Settings, folder: Path) -> Policy:
         mode=requested_mode(section),
         allow_destructive=section.allow_destructive,
         functions=settings.functions,
-        rules=(
-            *admin_rules(),
-            *parse_short(section.deny, "deny", "policy.deny"),
-            *parse_short(section.ask, "ask", "policy.ask"),
-            *parse_short(section.allow, "allow", "policy.allow"),
-        ),
+        rules=(*admin_rules(), *section_rules(section)),
         base=Base(cwd=str(folder), home=str(Path.home())),
         own=(*map(str, paths.own_dirs()), str(paths.admin_dir())),
     )

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_text
 from oi_tui.app.engine.files.paths import config_dir, private_dir
 from oi_tui.app.engine.files.profile_files import (
     LARGEST_PROFILE,
@@ -35,11 +35,9 @@ _TEMPLATE = """\
 def profile_text(file: ProfileFile) -> str:
     """The file as it is; SettingsError if it cannot be read."""
     try:
-        return read_given_file(file.path, LARGEST_PROFILE).decode()
+        return read_given_text(file.path, LARGEST_PROFILE)
     except UnusableFile as error:
         raise SettingsError(f"{file.path} {error}.") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{file.path} is not UTF-8.") from error
 
 
 def begin_profile(name: str, based: str = PLAIN) -> Path:

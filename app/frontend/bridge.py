@@ -47,7 +47,7 @@ from oi_tui.app.engine.transcript.block_list import BlockList
 from oi_tui.app.engine.transcript.coalesce import is_delta
 from oi_tui.app.engine.transcript.event_log import extend
 from oi_tui.app.engine.transcript.transcript import Transcript
-from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
+from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost, send_verbs
 from oi_tui.app.frontend.session_status import ActivityWatch, KernelBoard, current_status, lacks_model
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.status import STARTING, Status
@@ -224,7 +224,7 @@ class Bridge:
             await client.send(Open(session_id=self._session_id, anew=self._is_new, end_first=end_first))
             if self._inspecting:
                 await client.send(Inspect(on=True))
-            sender = asyncio.create_task(self._send_all(client))
+            sender = asyncio.create_task(send_verbs(client, self._verbs))
             await complete.wait()
             async for reply in client.replies():
                 self._route(reply)
@@ -242,14 +242,6 @@ class Bridge:
         return bool(self.transcript.session_id) and all(
             isinstance(block, NoticeBlock) for block in self.transcript.blocks
         )
-
-    async def _send_all(self, client: EngineClient) -> None:
-        while True:
-            verb = await self._verbs.get()
-            try:
-                await client.send(verb)
-            except EngineLost:
-                return  # the side that reads says so
 
     def _lose(self, title: str, detail: str) -> None:
         if self.stopped or self._closing:

@@ -57,6 +57,16 @@ Connect = Callable[[], Awaitable[EngineClient]]
 """Starts an engine and speaks to it; raises OiTuiError (or EngineLost) where that fails."""
 
 
+async def send_verbs(client: EngineClient, verbs: asyncio.Queue[AnyVerb]) -> None:
+    """Send what is put into the queue, in order, until this is cancelled or the engine is lost."""
+    while True:
+        verb = await verbs.get()
+        try:
+            await client.send(verb)
+        except EngineLost:
+            return  # the side that reads says so
+
+
 class StreamClient(ABC):
     """An engine at the other end of a connected socket."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.core.verbs import AnyVerb
-from oi_tui.app.frontend.client import Connect, EngineClient, EngineLost
+from oi_tui.app.frontend.client import Connect, EngineClient, send_verbs
 
 
 class EngineLink:
@@ -26,7 +26,7 @@ class EngineLink:
         otherwise, or cannot begin."""
         self._verbs = asyncio.Queue()  # this engine is not asked what the one before was
         self.client = client = await self._connect()
-        sender = asyncio.create_task(self._send_all(client))
+        sender = asyncio.create_task(send_verbs(client, self._verbs))
         try:
             for verb in first:
                 await client.send(verb)
@@ -37,11 +37,3 @@ class EngineLink:
             sender.cancel()
             self.client = None
             await client.close()
-
-    async def _send_all(self, client: EngineClient) -> None:
-        while True:
-            verb = await self._verbs.get()
-            try:
-                await client.send(verb)
-            except EngineLost:
-                return  # the side that reads says so

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_text
 from oi_tui.app.engine.files.owned_file import file_lock, replace_owned_file
 from oi_tui.app.engine.files.paths import config_dir, private_dir
 from oi_tui.app.engine.files.settings_edit import key_text, with_setting, without_setting
@@ -87,13 +87,11 @@ def own_file(*, broken: bool = False) -> Iterator[tuple[Path, str]]:
     file = settings_path(folder)
     with file_lock(file):
         try:
-            text = read_given_file(file, LARGEST_SETTINGS).decode()
+            text = read_given_text(file, LARGEST_SETTINGS)
         except UnusableFile as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise SettingsError(f"{file} {error}.") from error
             text = ""
-        except UnicodeDecodeError as error:
-            raise SettingsError(f"{file} is not UTF-8.") from error
         if not broken:
             read_toml(text, file)
         yield file, text

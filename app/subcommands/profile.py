@@ -9,7 +9,7 @@ import click
 from oi_tui.app.commands.own_profile import begin_profile, profile_text, remove_profile, save_profile
 from oi_tui.app.commands.profiles import plain_settings, profile_row, profile_rows
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
-from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_text
 from oi_tui.app.engine.files.paths import config_dir, private_dir
 from oi_tui.app.engine.files.profile_files import PROFILES, ProfileFile, find_profile, is_profile_name, profile_for
 from oi_tui.app.engine.files.settings_file import SETTINGS
@@ -154,11 +154,9 @@ def import_yaml(file: Path, name: str | None, replace: bool) -> None:
     if not is_profile_name(name):
         raise SettingsError(f"{name!r} is no name of a profile.", hint="Choose one with --name NAME.")
     try:
-        text = read_given_file(file, _LARGEST).decode()
+        text = read_given_text(file, _LARGEST)
     except UnusableFile as error:
         raise SettingsError(f"{file} {error}.") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{file} is not UTF-8.") from error
     made = import_profile(text)
     path = private_dir(private_dir(config_dir()) / PROFILES) / f"{name}.toml"
     _write(path, made.settings, file.name, over=replace)

@@ -141,13 +141,6 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
             self.active = active
             self._repaint(self._cursor)
 
-    def visible_entries(self) -> range:
-        """The entries that are at least partly on the screen."""
-        top = self.scroll_offset.y
-        first = bisect.bisect_right(self._starts, top) - 1
-        last = bisect.bisect_left(self._starts, top + self.size.height)
-        return range(max(0, first), min(last, len(self._entries)))
-
     @property
     def _room(self) -> int:
         """Cells of a row, beside the scroll bar."""

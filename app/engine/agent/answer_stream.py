@@ -23,11 +23,9 @@ from oi_tui.app.engine.core.events import (
     DecisionMade,
     Emit,
     NoticeAdded,
-    RetryScheduled,
     ThoughtFinished,
     ThoughtsSealed,
     ThoughtStarted,
-    UsageReported,
 )
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.values import Language
@@ -82,21 +80,11 @@ class AnswerStream:
             case SealDelta():
                 self._seal = delta
             case Retrying():
-                retry = RetryScheduled(delay=delta.delay, why=delta.why, attempt=delta.attempt, attempts=delta.attempts)
-                self._emit(retry)
+                self._emit(delta.event())
             case AnswerNote():
                 self._emit(NoticeAdded(block_id=new_id(), level="info", title=delta.title))
             case AnswerUsage():
-                self._emit(
-                    UsageReported(
-                        input_tokens=delta.input_tokens,
-                        output_tokens=delta.output_tokens,
-                        cost=delta.cost,
-                        estimated=delta.estimated,
-                        thought_tokens=delta.thought_tokens,
-                        cached_tokens=delta.cached_tokens,
-                    )
-                )
+                self._emit(delta.event())
             case AnswerEnded():
                 self.truncated = delta.reason == "length"
 

@@ -10,11 +10,9 @@ from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import Emit
 from oi_tui.app.engine.core.kernel_call import ASK_MODEL
-from oi_tui.app.engine.core.values import Confinement
-from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.safe import safe_text
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput, session_tool
 from oi_tui.app.engine.transcript.transcript import Transcript
 
 ANSWER = "A program asks you. Answer with what it asks for and nothing else: no introduction, no code fences."
@@ -44,14 +42,12 @@ class AskedModel:
     def tool(self) -> Tool:
         """As a tool, so that rules, modes and the audit log treat it as one. It reaches nothing but the model, which
         reads the conversation anyway; secrets are withheld as there."""
-        return Tool(
+        return session_tool(
             name=ASK_MODEL,
             description="Ask the model of this session.",
             schema={"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]},
             run=self._run,
             capabilities=Capabilities(writes=False, destroys=False, network=False),
-            read=lambda arguments: SourceFacts(),
-            confinement=Confinement(sandboxed=True, offline=True),
         )
 
     async def _run(self, arguments: Arguments, _output: ToolOutput) -> str:

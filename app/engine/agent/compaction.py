@@ -18,10 +18,8 @@ from oi_tui.app.engine.core.events import (
     ContextCompacted,
     Emit,
     NoticeAdded,
-    RetryScheduled,
     SummaryEnded,
     SummaryStarted,
-    UsageReported,
 )
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.text.safe import safe_text
@@ -134,18 +132,9 @@ async def read_aside(model: Model, request: ChatRequest, emit: Emit, longest: in
                 case TextDelta():
                     text += delta.text
                 case Retrying():
-                    emit(RetryScheduled(delay=delta.delay, why=delta.why, attempt=delta.attempt))
+                    emit(delta.event())
                 case AnswerUsage():
-                    emit(
-                        UsageReported(
-                            input_tokens=delta.input_tokens,
-                            output_tokens=delta.output_tokens,
-                            cost=delta.cost,
-                            estimated=delta.estimated,
-                            thought_tokens=delta.thought_tokens,
-                            aside=True,
-                        )
-                    )
+                    emit(delta.event(aside=True))
                 case _:
                     pass
     return text if len(text) <= longest else f"{text[:longest]} …"

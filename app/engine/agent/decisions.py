@@ -217,7 +217,7 @@ class Decisions:
             return refuse_unasked(block, ruling, objection)
         facts = await self._previews.facts(self._runners.tool(block), block.source)
         if facts.given_up:
-            return self._apply_decision(block, Decide(request_id="", verdict="stop"), guard, generation, ruling)
+            return self._apply_decision(block, Decide(request_id="", verdict="stop"), guard, ruling)
         if facts.refusal:
             return Settled(decision_event(block, "skip", "rule", reason=facts.refusal))
         of_the_mode = ruling.verdict == "allow" or (self.mode == "ask" and ruling.ground == "mode")
@@ -246,7 +246,7 @@ class Decisions:
                 verb = Decide(request_id=request.request_id, verdict="stop")
             now = self._runners.next_generation(block)
             if verb.verdict in ("skip", "stop") or generation == now:
-                settled = self._apply_decision(asked, verb, guard, generation, ruling)
+                settled = self._apply_decision(asked, verb, guard, ruling)
                 return settled if asked is block else settled.of_edited()
             generation, why = now, "its kernel ended while you were asked, and the variables are gone"
 
@@ -330,9 +330,7 @@ class Decisions:
             return ""
         return f"install it from {' and '.join(hosts)} into {home.place}"
 
-    def _apply_decision(
-        self, block: ActionBlock, verb: Decide, guard: RepeatGuard, generation: int, asked: PolicyDecision
-    ) -> Settled:
+    def _apply_decision(self, block: ActionBlock, verb: Decide, guard: RepeatGuard, asked: PolicyDecision) -> Settled:
         """The result of an answer: mode and rules of this moment apply, to edited code too."""
         match verb.verdict:
             case "run" | "always" | "edit":

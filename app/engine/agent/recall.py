@@ -13,13 +13,11 @@ from oi_tui.app.engine.agent.prompt import Teller
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import RECALL
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.core.values import Confinement
 from oi_tui.app.engine.kernels.spill import read_spilled
-from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.engine.tools.recall import recall_spec
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput, session_tool
 
 LINES = 200
 """Of one block, at once."""
@@ -42,14 +40,12 @@ def recall_tool(blocks: Callable[[], Sequence[Block]], redactor: Redactor, spill
         return await asyncio.to_thread(_recall, tuple(blocks()), arguments, redactor, spill_dir)
 
     spec = recall_spec()
-    return Tool(
+    return session_tool(
         name=spec.name,
         description=spec.description,
         schema=spec.schema,
         run=run,
         capabilities=Capabilities(writes=False, destroys=False, network=False),
-        read=lambda arguments: SourceFacts(),
-        confinement=Confinement(sandboxed=True, offline=True),
         unasked="it reads this conversation only",
     )
 

@@ -214,7 +214,4 @@ class SummaryBlock(Value, frozen=True, kw_only=True, tag="summary"):
 ActionBlock = CodeBlock | CallBlock
 """The two kinds of `Action`."""
 
-MarkableBlock = UserBlock | ProseBlock | CodeBlock | CallBlock
-"""What the model is sent, and can be pinned or left out."""
-
 Block = UserBlock | ProseBlock | ThoughtBlock | CodeBlock | CallBlock | NoticeBlock | SummaryBlock

@@ -3,6 +3,9 @@
 from collections.abc import AsyncGenerator
 from typing import Any, Literal, Protocol
 
+import msgspec
+
+from oi_tui.app.engine.core.events import RetryScheduled, UsageReported
 from oi_tui.app.engine.core.values import SealedThoughts, Value
 
 RECALL = "recall"
@@ -106,6 +109,10 @@ class Retrying(Value, frozen=True, kw_only=True, tag=True):
     """As in `RetryScheduled`."""
     attempts: int = 0
 
+    def event(self) -> RetryScheduled:
+        """This as an event of a session."""
+        return RetryScheduled(**msgspec.structs.asdict(self))
+
 
 class AnswerNote(Value, frozen=True, kw_only=True, tag=True):
     """Something to tell the person about this answer, such as that it comes from a cache."""
@@ -124,6 +131,10 @@ class AnswerUsage(Value, frozen=True, kw_only=True, tag=True):
     """Those of `output_tokens` that went into thinking, as far as the server tells."""
     cached_tokens: int = 0
     """Those of `input_tokens` that the provider had in its cache."""
+
+    def event(self, *, aside: bool = False) -> UsageReported:
+        """This as an event of a session; `aside` for a request beside the conversation."""
+        return UsageReported(**msgspec.structs.asdict(self), aside=aside)
 
 
 class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):

@@ -120,11 +120,6 @@ class Extraction:
         self._open.set()
         self.tally = Tally(cost=journal.cost)
 
-    @property
-    def is_paused(self) -> bool:
-        """Whether no further record is asked about for now."""
-        return not self._open.is_set()
-
     def pause(self) -> None:
         """Ask about no further record until `go_on`; those that are being asked about come to their end."""
         self._open.clear()

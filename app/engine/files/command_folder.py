@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_text
 from oi_tui.app.engine.files.owned_file import read_owned_file
 from oi_tui.app.engine.files.paths import COMMANDS_FOLDER, PROJECT
 
@@ -74,13 +74,11 @@ def command_paths(folder: Path) -> list[Path]:
 def _read(path: Path, *, links: bool) -> CommandSource:
     name = path.name.removesuffix(ENDING)
     try:
-        text = read_given_file(path, LARGEST_COMMAND).decode() if links else _read_owned(path)
+        text = read_given_text(path, LARGEST_COMMAND) if links else _read_owned(path)
     except UnusableFile as error:
         return CommandSource(path, name, wrong=f"it {error}")
     except SettingsError as error:
         return CommandSource(path, name, wrong=error.title.removesuffix("."))
-    except UnicodeDecodeError:
-        return CommandSource(path, name, wrong="it is not UTF-8")
     return CommandSource(path, name, text)
 
 

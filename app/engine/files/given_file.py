@@ -36,3 +36,11 @@ def read_given_file(path: Path, most: int) -> bytes:
         size = f"{most // 1_000_000} MB" if most >= 1_000_000 else f"{most:,} bytes"
         raise UnusableFile(f"is larger than {size}")
     return data
+
+
+def read_given_text(path: Path, most: int) -> str:
+    """The same as text; UnusableFile if it is not UTF-8."""
+    try:
+        return read_given_file(path, most).decode()
+    except UnicodeDecodeError as error:
+        raise UnusableFile("is not UTF-8") from error

@@ -5,7 +5,7 @@ from pathlib import Path
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.instructions import InstructionPart
 from oi_tui.app.engine.core.settings import InstructionsSection
-from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_text
 
 _LARGEST = 1_000_000
 """Bytes of the file. How much of it a model may read is the template's matter."""
@@ -18,11 +18,9 @@ def own_instructions(section: InstructionsSection, folder: Path, origin: str) ->
     if section.file:
         path = folder / Path(section.file).expanduser()
         try:
-            text = read_given_file(path, _LARGEST).decode()
+            text = read_given_text(path, _LARGEST)
         except UnusableFile as error:
             raise SettingsError(f"instructions.file: {path} {error}.") from error
-        except UnicodeDecodeError as error:
-            raise SettingsError(f"instructions.file: {path} is not UTF-8.") from error
         parts.append(InstructionPart(origin="own", name=str(path), text=text))
     if section.text.strip():
         parts.append(InstructionPart(origin="own", name=origin, text=section.text))

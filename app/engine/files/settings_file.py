@@ -21,7 +21,7 @@ from oi_tui.app.engine.core.modes import OF_APPROVAL, STRICTER, requested_mode, 
 from oi_tui.app.engine.core.settings import PolicySection, Settings
 from oi_tui.app.engine.core.settings_section import SettingsSection
 from oi_tui.app.engine.core.values import ApprovalMode
-from oi_tui.app.engine.files.given_file import UnusableFile, read_given_file
+from oi_tui.app.engine.files.given_file import UnusableFile, read_given_text
 from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file
 from oi_tui.app.engine.files.paths import admin_dir
 
@@ -231,15 +231,13 @@ def check_profile(layer: SettingsLayer) -> None:
 
 def _file(kind: LayerKind, path: Path, *, required: bool) -> SettingsLayer:
     try:
-        text = read_given_file(path, LARGEST_SETTINGS).decode()
+        text = read_given_text(path, LARGEST_SETTINGS)
     except UnusableFile as error:
         if not isinstance(error.__cause__, FileNotFoundError):
             raise SettingsError(f"{path} {error}.") from error
         if not required:
             return SettingsLayer(kind, str(path), {})
         raise SettingsError(f"There is no file {path}.") from None
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{path} is not UTF-8.") from error
     return SettingsLayer(kind, str(path), read_toml(text, path), text)
 
 

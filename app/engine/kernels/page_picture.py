@@ -48,12 +48,12 @@ _OPTIONS = (
     *("--enable-logging=stderr", "--window-size=1000,800", "--virtual-time-budget=5000"),
 )
 
-_SCRIPT = """\
+_SCRIPT = f"""\
 folder=$1; shift
 cat > "$folder/page.html"
 "$@" --user-data-dir="$folder/profile" --screenshot="$folder/page.png" "file://$folder/page.html" 2> "$folder/log"
-head -c 20000 "$folder/log" >&2
-head -c 10000000 "$folder/page.png"
+head -c {MOST_CONSOLE} "$folder/log" >&2
+head -c {MOST_PICTURE} "$folder/page.png"
 """
 
 _CONSOLE = re.compile(r'^\[[^\]\n]*:CONSOLE[:(]\d+\)?\] "(.*?)", source: (\S*) \((\d+)\)$', re.MULTILINE | re.DOTALL)

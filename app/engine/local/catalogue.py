@@ -25,11 +25,8 @@ class LocalModel(Value, frozen=True, kw_only=True):
     sha256: str
     """Of the publisher's file."""
     licence: str
-    publisher: str
     memory: int
     """Bytes of memory that the server takes with it."""
-    speed: str
-    """What to expect on two cores, in words."""
     hub_url: str | None = None
     """The publisher's file at a pinned revision."""
     parts: str
@@ -53,9 +50,7 @@ MODELS: tuple[LocalModel, ...] = (
         size=1_117_320_768,
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         licence="Apache-2.0",
-        publisher="Qwen",
         memory=2_040 * MB,
-        speed="5 to 10 tokens a second",
         hub_url="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/"
         "f86cb2c1fa58255f8052cc32aeede1b7482d4361/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
         parts="qwen2.5-coder-1.5b.txt",
@@ -68,9 +63,7 @@ MODELS: tuple[LocalModel, ...] = (
         size=491_400_064,
         sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
         licence="Apache-2.0",
-        publisher="Qwen",
         memory=710 * MB,
-        speed="10 to 20 tokens a second",
         hub_url="https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/"
         "ebb2015119c907b064c512bf053e945850b5875f/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
         parts="qwen2.5-coder-0.5b.txt",
@@ -83,9 +76,7 @@ MODELS: tuple[LocalModel, ...] = (
         size=98_362_432,
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         licence="Apache-2.0",
-        publisher="HuggingFaceTB",
         memory=345 * MB,
-        speed="30 to 40 tokens a second",
         parts="smollm2-135m.txt",
         part_pattern=r"\.gguf$",
         hidden=True,

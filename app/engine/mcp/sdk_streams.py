@@ -1,6 +1,6 @@
 """What carries messages to a server and back, as the SDK wants it: pipes, HTTP, and the guard between."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -22,6 +22,9 @@ WANTS_LOGIN = "it wants a login"
 
 Streams = tuple[Any, Any]
 """What to read from and what to write to, as the SDK has them."""
+
+Direction = Callable[[], Coroutine[Any, Any, None]]
+"""Copies messages one way, until its end."""
 
 
 def http_streams(entry: ServerEntry, auth: Any, on_end: Callable[[str], None]) -> AbstractAsyncContextManager[Streams]:
@@ -107,10 +110,17 @@ async def piped_streams(server: PipedServer, guard: WireGuard, on_end: Callable[
                 except OSError:
                     return
 
-    async with anyio.create_task_group() as tasks, read, write:
+    async with read, write, _run_both(hear, say):
+        yield read, write
+
+
+@asynccontextmanager
+async def _run_both(hear: Direction, say: Direction) -> AsyncIterator[None]:
+    """Runs the two directions of a connection until the block ends."""
+    async with anyio.create_task_group() as tasks:
         tasks.start_soon(hear)
         tasks.start_soon(say)
-        yield read, write
+        yield
         tasks.cancel_scope.cancel()
 
 
@@ -158,11 +168,8 @@ async def guarded_streams(raw: Streams, guard: WireGuard, on_end: Callable[[str]
                 except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                     return
 
-    async with anyio.create_task_group() as tasks, read, write:
-        tasks.start_soon(hear)
-        tasks.start_soon(say)
+    async with read, write, _run_both(hear, say):
         yield read, write
-        tasks.cancel_scope.cancel()
 
 
 def _kind(message: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.settings import PolicySection
 from oi_tui.app.engine.policy.reading import NameUse, PathUse, SourceFacts
 from oi_tui.app.engine.policy.rules import (
     Base,
@@ -64,6 +65,15 @@ def parse_short(texts: tuple[str, ...], verdict: Effect, place: str) -> tuple[Ru
     with _locate_errors(place, 0):
         rules += [_with_place(short_form(text, verdict), place, 0, "settings") for text in texts]
     return tuple(rules)
+
+
+def section_rules(section: PolicySection, origin: str = "") -> tuple[Rule, ...]:
+    """Rules of `[policy]`; `origin` precedes its name in errors and in the audit log."""
+    return (
+        *parse_short(section.deny, "deny", f"{origin}policy.deny"),
+        *parse_short(section.ask, "ask", f"{origin}policy.ask"),
+        *parse_short(section.allow, "allow", f"{origin}policy.allow"),
+    )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from oi_tui.app.engine.agent.budget import dollars
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatRequest, Delta, Model, ModelWrapper
 from oi_tui.app.engine.core.errors import ModelError, OiTuiError, SettingsError
-from oi_tui.app.engine.core.events import NoticeAdded, UsageReported
+from oi_tui.app.engine.core.events import NoticeAdded
 from oi_tui.app.engine.core.extractions import (
     BeginExtraction,
     ChangeExtraction,
@@ -242,19 +242,8 @@ class _CountedModel(ModelWrapper):
             async with aclosing(self._model.stream(request)) as deltas:
                 async for delta in deltas:
                     if isinstance(delta, AnswerUsage):
-                        self._count(delta)
+                        self._session.emit(delta.event(aside=True))
                     yield delta
         finally:
             if (left := self.take_unreported()) is not None:
-                self._count(left)
-
-    def _count(self, usage: AnswerUsage) -> None:
-        self._session.emit(
-            UsageReported(
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                cost=usage.cost,
-                estimated=usage.estimated,
-                aside=True,
-            )
-        )
+                self._session.emit(left.event(aside=True))

@@ -19,7 +19,6 @@ from oi_tui.app.engine.core.events import (
     StepStarted,
     TurnEnded,
     TurnStarted,
-    UsageReported,
 )
 from oi_tui.app.engine.core.library_replies import SessionEdited
 from oi_tui.app.engine.core.protocol import Reply
@@ -120,14 +119,7 @@ class Titles:
                     case TextDelta():
                         text += delta.text
                     case AnswerUsage():
-                        used = UsageReported(
-                            input_tokens=delta.input_tokens,
-                            output_tokens=delta.output_tokens,
-                            cost=delta.cost,
-                            estimated=delta.estimated,
-                            aside=True,
-                        )
-                        self._session.emit(used)
+                        self._session.emit(delta.event(aside=True))
                     case _:
                         pass
                 if len(text) > ANSWER:

@@ -10,8 +10,6 @@ from pathlib import Path
 from oi_tui.app.engine.core.chat_model import FIND_FUNCTIONS, LOAD_FUNCTION
 from oi_tui.app.engine.core.embedding import Embedding
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.values import Confinement
-from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.skills.function_search import (
     NoMeaning,
     merge_found,
@@ -21,7 +19,7 @@ from oi_tui.app.engine.skills.function_search import (
 from oi_tui.app.engine.skills.kept_functions import KeptFunction, find_function, find_functions, names_in_words
 from oi_tui.app.engine.tools.execute import EXECUTE
 from oi_tui.app.engine.tools.ties import ToolTies
-from oi_tui.app.engine.tools.tool import Arguments, CallingOutput, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.tool import Arguments, CallingOutput, Tool, ToolFailed, ToolOutput, session_tool
 
 LONGEST_NAMES = 600
 """Characters of names in the system message."""
@@ -42,13 +40,7 @@ _LOAD = {
     "properties": {"name": {"type": "string", "description": "Of the function."}},
     "required": ["name"],
 }
-_tool_of_functions = partial(
-    Tool,
-    capabilities=Capabilities(writes=False, destroys=False, network=False, repeatable=True),
-    read=lambda arguments: SourceFacts(),
-    confinement=Confinement(sandboxed=True, offline=True),
-    for_small=False,
-)
+_tool_of_functions = partial(session_tool, for_small=False)
 """Neither does anything by itself: what is loaded is code that is decided about."""
 
 

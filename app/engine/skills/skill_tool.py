@@ -3,11 +3,9 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from oi_tui.app.engine.core.values import Confinement
-from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.skills.skill_folder import find_skills
 from oi_tui.app.engine.tools.ties import ToolTies
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.tool import Arguments, Tool, ToolFailed, ToolOutput, session_tool
 from oi_tui.app.engine.trust.skill_files import SKILL_FILE, Skill, WrongSkill, read_skill_file, skill_files
 
 LONGEST_LIST = 4_000
@@ -34,14 +32,11 @@ def make_skill_tool(ties: ToolTies, find_trusted: Callable[[], Sequence[Skill]] 
         usable = await asyncio.to_thread(_usable_skills, find_trusted)
         return await asyncio.to_thread(_load, usable, str(arguments["name"]), str(arguments.get("file") or SKILL_FILE))
 
-    yield Tool(
+    yield session_tool(
         name="load_skill",
         description=f"Read instructions for a kind of task before you begin. There are:\n{_skill_lines(skills)}",
         schema=_SCHEMA,
         run=run,
-        capabilities=Capabilities(writes=False, destroys=False, network=False, repeatable=True),
-        read=lambda arguments: SourceFacts(),
-        confinement=Confinement(sandboxed=True, offline=True),
         unasked="it reads a skill that you added or trusted",
     )
 

@@ -3,10 +3,8 @@
 from collections.abc import Iterable
 
 from oi_tui.app.engine.core.chat_model import ASK_USER
-from oi_tui.app.engine.core.values import Confinement
-from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.tools.ties import ToolTies
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.tool import Arguments, Tool, ToolFailed, ToolOutput, session_tool
 
 NO_ANSWER = "The user gave no answer. Go on without one, or say what you need."
 
@@ -27,14 +25,11 @@ _SCHEMA = {
 
 def make_ask_user(ties: ToolTies) -> Iterable[Tool]:
     """The tool, which is the same in every session where somebody can be asked."""
-    yield Tool(
+    yield session_tool(
         name=ASK_USER,
         description="Ask the user something that you cannot find out by yourself. Not for permission to run code.",
         schema=_SCHEMA,
         run=_ask,
-        capabilities=Capabilities(writes=False, destroys=False, network=False, repeatable=True),
-        read=lambda arguments: SourceFacts(),
-        confinement=Confinement(sandboxed=True, offline=True),
         unasked="it only asks you",
     )
 

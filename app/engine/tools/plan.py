@@ -8,12 +8,10 @@ from typing import Any
 from oi_tui.app.engine.core.blocks import Action, ActionBlock, Block, CallBlock
 from oi_tui.app.engine.core.events import PlanChanged
 from oi_tui.app.engine.core.plan import LONGEST_STEP, MOST_EVIDENCE, MOST_STEPS, PlanStep, bounded_steps
-from oi_tui.app.engine.core.values import Confinement
-from oi_tui.app.engine.policy.reading import SourceFacts
 from oi_tui.app.engine.text.plan_lines import block_numbers, plan_lines, plan_summary
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.engine.tools.ties import ToolTies
-from oi_tui.app.engine.tools.tool import Arguments, Capabilities, Tool, ToolFailed, ToolOutput
+from oi_tui.app.engine.tools.tool import Arguments, Tool, ToolFailed, ToolOutput, session_tool
 
 PLAN = "plan"
 
@@ -65,7 +63,7 @@ def make_plan_tool(ties: ToolTies) -> Iterable[Tool]:
                 is_asking = False
         return _tell(ties, "Kept.")
 
-    yield Tool(
+    yield session_tool(
         name=PLAN,
         description=(
             "Keep a plan of several steps that the user sees and may change. Send all steps each time one changes its "
@@ -73,9 +71,6 @@ def make_plan_tool(ties: ToolTies) -> Iterable[Tool]:
         ),
         schema=_SCHEMA,
         run=run,
-        capabilities=Capabilities(writes=False, destroys=False, network=False, repeatable=True),
-        read=lambda arguments: SourceFacts(),
-        confinement=Confinement(sandboxed=True, offline=True),
         unasked="it keeps a plan that you see, and nothing else",
     )
 

@@ -9,6 +9,7 @@ Tool(name="clock", description="The time in a zone.", schema=ZONE, run=now, capa
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import unquote
 
@@ -208,6 +209,15 @@ class Tool:
             unread=tuple(Unread(why, WHOLE) for why in aside),
             handovers=(Handover(self.name, WHOLE),),
         )
+
+
+session_tool = partial(
+    Tool,
+    capabilities=Capabilities(writes=False, destroys=False, network=False, repeatable=True),
+    read=lambda arguments: SourceFacts(),
+    confinement=Confinement(sandboxed=True, offline=True),
+)
+"""A tool of the program that reaches nothing but its session, and that may be called again."""
 
 
 def error_text(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from oi_tui.app.engine.files.owned_file import read_owned_file
 from oi_tui.app.engine.files.paths import PROJECT, admin_dir
 from oi_tui.app.engine.policy.decision import Policy
 from oi_tui.app.engine.policy.functions import check_lists
-from oi_tui.app.engine.policy.rule_text import parse_rules, parse_short
+from oi_tui.app.engine.policy.rule_text import parse_rules, section_rules
 from oi_tui.app.engine.policy.rules import Base, Origin, Rule
 from oi_tui.app.engine.trust.folder_settings import RULES, digest_of
 
@@ -47,9 +47,7 @@ def load_policy(
         rules=(
             *read_rules(admin, "admin", owner=0),
             *read_rules(folder / RULES, "user", owner=os.getuid()),
-            *parse_short(section.deny, "deny", "settings, policy.deny"),
-            *parse_short(section.ask, "ask", "settings, policy.ask"),
-            *parse_short(section.allow, "allow", "settings, policy.allow"),
+            *section_rules(section, "settings, "),
             *project_rules(cwd, trusted=trusted, seen=seen),
         ),
         base=Base(cwd=str(cwd), home=str(Path.home())),

@@ -1,6 +1,7 @@
 """The tools for files of one session."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from oi_tui.app.engine.core.blocks import Block, UserBlock
@@ -17,6 +18,8 @@ from oi_tui.app.engine.workspace.path_rules import PathRules
 READS = Capabilities(writes=False, destroys=False, network=False, repeatable=True)
 CHANGES = Capabilities(destroys=False, network=False)
 WITHIN = Confinement(offline=True, own_rules=True)
+
+_file_tool = partial(Tool, confinement=WITHIN, for_small=False)
 
 TIME_LIMIT = 60.0
 """Seconds of a call that reads."""
@@ -91,67 +94,47 @@ def new_text(arguments: Arguments) -> EditableText | None:
 
 
 def _reading_tools(look: FileLook) -> tuple[Tool, ...]:
+    tool = partial(_file_tool, capabilities=READS, read=look.facts, time_limit=TIME_LIMIT)
     return (
-        Tool(
+        tool(
             name="read_file",
             description="Read a text file, a picture or a PDF of the user, whole or from one line to another.",
             schema=READ_SCHEMA,
             run=look.read,
-            capabilities=READS,
-            read=look.facts,
-            confinement=WITHIN,
-            for_small=False,
-            time_limit=TIME_LIMIT,
         ),
-        Tool(
+        tool(
             name="list_files",
             description="List a folder as a tree, without what .gitignore names.",
             schema=LIST_SCHEMA,
             run=look.list,
-            capabilities=READS,
-            read=look.facts,
-            confinement=WITHIN,
-            for_small=False,
-            time_limit=TIME_LIMIT,
         ),
-        Tool(
+        tool(
             name="search_files",
             description="Find lines by a regular expression in all files of a folder.",
             schema=SEARCH_SCHEMA,
             run=look.search,
-            capabilities=READS,
-            read=look.facts,
-            confinement=WITHIN,
-            for_small=False,
-            time_limit=TIME_LIMIT,
         ),
     )
 
 
 def _changing_tools(changes: FileChanges) -> tuple[Tool, ...]:
+    tool = partial(
+        _file_tool,
+        run=changes.run,
+        capabilities=CHANGES,
+        read=changes.facts,
+        preview=changes.preview,
+        editable=new_text,
+    )
     return (
-        Tool(
+        tool(
             name=WRITE_FILE,
             description="Write a whole text file, a new one or in place of the one that is there.",
             schema=WRITE_SCHEMA,
-            run=changes.run,
-            capabilities=CHANGES,
-            read=changes.facts,
-            confinement=WITHIN,
-            for_small=False,
-            preview=changes.preview,
-            editable=new_text,
         ),
-        Tool(
+        tool(
             name=EDIT_FILE,
             description="Change a part of a text file: `new` in place of `old`, or a patch. Read the file first.",
             schema=EDIT_SCHEMA,
-            run=changes.run,
-            capabilities=CHANGES,
-            read=changes.facts,
-            confinement=WITHIN,
-            for_small=False,
-            preview=changes.preview,
-            editable=new_text,
         ),
     )

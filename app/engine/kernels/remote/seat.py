@@ -98,11 +98,6 @@ class Seat:
         return bool(self.place.kernel_id) if self._record is None else self._record.foreign
 
     @property
-    def has_record(self) -> bool:
-        """Whether there is a kernel to reconnect to."""
-        return self._record is not None
-
-    @property
     def address(self) -> str:
         """What the kernel in use is chosen by; "" if there is none."""
         return f"{self.place.name}@{self._record.kernel_id[:SHORT_ID]}" if self._record is not None else ""

@@ -8,7 +8,8 @@ import getpass
 import json
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -178,14 +179,28 @@ class JupyterServer:
         path = f"/api/kernels/{quote(kernel_id, safe='')}/channels?session_id={quote(session, safe='')}"
         return await self.open_socket(path, [protocol], limit)
 
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Errors of the connection as errors of a kernel."""
+        from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError  # deferred: heavy
+
+        try:
+            yield
+        except ClientHttpProxyError as error:
+            raise self._unreachable(error) from None
+        except ClientResponseError as error:
+            raise self._refusal(error.status, "") from None
+        except (ClientError, OSError, TimeoutError) as error:
+            raise self._unreachable(error) from None
+
     async def open_socket(self, path: str, protocols: list[str], limit: int) -> "ClientWebSocketResponse":
         """A WebSocket, whose messages may have `limit` bytes."""
-        from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError, ClientWSTimeout  # deferred: heavy
+        from aiohttp import ClientWSTimeout  # deferred: heavy
 
         assert self._http is not None
         if self._tunnel is not None:
             await self._tunnel.ready()
-        try:
+        with self._refusals():
             async with asyncio.timeout(TIMEOUT):
                 return await self._http.ws_connect(
                     self._url + path,
@@ -194,21 +209,13 @@ class JupyterServer:
                     max_msg_size=limit,
                     timeout=ClientWSTimeout(ws_close=2),
                 )
-        except ClientHttpProxyError as error:
-            raise self._unreachable(error) from None
-        except ClientResponseError as error:
-            raise self._refusal(error.status, "") from None
-        except (ClientError, OSError, TimeoutError) as error:
-            raise self._unreachable(error) from None
 
     async def ask(self, method: str, path: str, body: Any = None, timeout: float = TIMEOUT) -> Any:
         """What the server answers, as JSON; KernelError, `KernelRefused` or `KernelGone` if it is no good answer."""
-        from aiohttp import ClientError, ClientHttpProxyError, ClientResponseError  # deferred: heavy
-
         assert self._http is not None
         if self._tunnel is not None:
             await self._tunnel.ready()
-        try:
+        with self._refusals():
             async with (
                 asyncio.timeout(timeout),
                 self._http.request(method, self._url + path, json=body) as answer,
@@ -216,12 +223,6 @@ class JupyterServer:
                 text = await answer.content.read(ANSWER_LIMIT)
                 while len(text) < ANSWER_LIMIT and (more := await answer.content.read(ANSWER_LIMIT - len(text))):
                     text += more
-        except ClientHttpProxyError as error:
-            raise self._unreachable(error) from None
-        except ClientResponseError as error:
-            raise self._refusal(error.status, "") from None
-        except (ClientError, OSError, TimeoutError) as error:
-            raise self._unreachable(error) from None
         if not 200 <= answer.status < 300:
             raise self._refusal(answer.status, _message(text))
         if not text.strip():
