@@ -187,11 +187,11 @@ class JupyterServer:
         try:
             yield
         except ClientHttpProxyError as error:
-            raise self._unreachable(error) from None
+            raise ServerUnreachable(self._called, error) from None
         except ClientResponseError as error:
             raise self._refusal(error.status, "") from None
         except (ClientError, OSError, TimeoutError) as error:
-            raise self._unreachable(error) from None
+            raise ServerUnreachable(self._called, error) from None
 
     async def open_socket(self, path: str, protocols: list[str], limit: int) -> "ClientWebSocketResponse":
         """A WebSocket, whose messages may have `limit` bytes."""
@@ -243,12 +243,6 @@ class JupyterServer:
         hint = self._remedy if status in (401, 403) else ""
         return kind(f"{self._called}: {why}", hint=hint, details=said[:2_000])
 
-    def _unreachable(self, error: BaseException) -> KernelError:
-        why = "it did not answer in time" if isinstance(error, TimeoutError) else tell_failure(error)
-        return ServerUnreachable(
-            f"{self._called} cannot be reached: {why}.", hint="Is the server running, and the address right?"
-        )
-
     def strange(self) -> KernelError:
         """The answer makes no sense."""
         return KernelError(
@@ -258,6 +252,10 @@ class JupyterServer:
 
 class ServerUnreachable(KernelError):
     """Nothing answers at the address of a server."""
+
+    def __init__(self, called: str, error: BaseException) -> None:
+        why = "it did not answer in time" if isinstance(error, TimeoutError) else tell_failure(error)
+        super().__init__(f"{called} cannot be reached: {why}.", hint="Is the server running, and the address right?")
 
 
 class ServerAsleep(KernelError):
