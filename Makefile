@@ -2,7 +2,7 @@
 #                         set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
 # make test               set up .venv and run the whole check
 # make check-servers      install foreign servers and a browser, and run what needs them
-# make check-all          the check with what it leaves out: more sizes, more places, all on servers
+# make check-all          the check with what it leaves out: more sizes, places, servers, and examples of fuzz tests
 # make check-bare         root only: make run and make test in Debian's smallest roots, as root and as a user (needs debootstrap)
 # make soak               two hundred turns with faults, of which the check runs twenty; two hundred kills of starting kernels;
 #                         fifty lines lost while code runs
@@ -54,7 +54,7 @@ test: $(VENV)/.dev
 
 CHECKED ?= not servers and not thorough
 check-all:
-	$(MAKE) --no-print-directory test CHECKED="not servers"
+	HYPOTHESIS_PROFILE=thorough $(MAKE) --no-print-directory test CHECKED="not servers"
 	$(MAKE) --no-print-directory check-servers SELECT="servers"
 
 # The tests start the program some two hundred times, and are themselves read by each of the test processes: compiled once.

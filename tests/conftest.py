@@ -25,8 +25,10 @@ from support.terminal import clean_env as clean_environment
 from support.unprivileged import Nobody, as_nobody, why_not_nobody
 
 # An example that waits for a core is no fault: 0.28 s on a busy machine, 1 ms alone. What hangs, pytest-timeout ends.
-settings.register_profile("busy", deadline=None)
-settings.load_profile("busy")
+# `make check` draws other examples each time, and a third of those of `make check-all`.
+settings.register_profile("check", deadline=None, max_examples=35)
+settings.register_profile("thorough", deadline=None, max_examples=100)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -41,8 +41,12 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+SOURCES = {"a.csv": ["1", "2"], "a.jsonl": ["1", "3"], "a.txt": ["1", "2"], "docs": ["1.txt", "2.md"]}
+
+
+@pytest.mark.parametrize("source", SOURCES)
 def test_E11_rows_lines_and_files_are_extracted_in_order_and_stdout_stays_empty(
-    clean_env: dict[str, str], openai_server: OpenAIServer, folder: Path
+    source: str, clean_env: dict[str, str], openai_server: OpenAIServer, folder: Path
 ) -> None:
     openai_server.script(
         answer("apple", {"name": "apple", "price": "1,20 €"}), answer("pear", {"name": "pear", "price": 2})
@@ -53,19 +57,14 @@ def test_E11_rows_lines_and_files_are_extracted_in_order_and_stdout_stays_empty(
     (folder / "docs").mkdir()
     (folder / "docs" / "1.txt").write_text("apple")
     (folder / "docs" / "2.md").write_text("pear")
-    for source, names in {
-        "a.csv": ["1", "2"], "a.jsonl": ["1", "3"], "a.txt": ["1", "2"], "docs": ["1.txt", "2.md"]
-    }.items():  # fmt: skip
-        done = extract(clean_env, openai_server, folder, source)
-        assert (done.returncode, done.stdout) == (0, b""), done.stderr.decode()
-        found = rows_of(folder / "out.jsonl")
-        assert found == [
-            {"_source": names[0], "name": "apple", "price": 1.2},
-            {"_source": names[1], "name": "pear", "price": 2},
-        ]
-        assert b"\r" not in done.stderr
-        assert not (folder / "out.jsonl.part").exists()
-        (folder / "out.jsonl").unlink()
+    done = extract(clean_env, openai_server, folder, source)
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr.decode()
+    assert rows_of(folder / "out.jsonl") == [
+        {"_source": SOURCES[source][0], "name": "apple", "price": 1.2},
+        {"_source": SOURCES[source][1], "name": "pear", "price": 2},
+    ]
+    assert b"\r" not in done.stderr
+    assert not (folder / "out.jsonl.part").exists()
 
 
 def test_E12_a_killed_run_goes_on_and_asks_no_record_twice(

@@ -102,7 +102,7 @@ async def test_P5_scanned_and_damaged_pdfs_are_named(tmp_path: Path) -> None:
 def test_P5_pages_characters_memory_and_time_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     many = read_pdf(pdf(*[page("words")] * 9), pages=4, characters=1000)
     assert many == PdfText(9, ("words",) * 4)
-    bomb = zlib.compressobj(9)
+    bomb = zlib.compressobj(1)
     packed = b"".join(bomb.compress(bytes(10_000_000)) for _ in range(60)) + bomb.flush()
     found = read_pdf(pdf(packed), pages=4, characters=1000)
     assert found.texts in ((), ("",))

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.log.audit.chain import ChainFile, origin
 from oi_tui.app.engine.log.audit.log import HEADS, HEADS_NAME, AuditLog
 from oi_tui.app.engine.log.audit.records import LogBody, NoticeWasGiven, SessionBegan, Surroundings
 from oi_tui.app.engine.log.audit.verify import Finding, LogLines, verify_folder, verify_session
+from support.fuzzing import examples
 
 NAME = "session"
 LINES = 12
@@ -59,7 +60,7 @@ def test_what_nobody_touched_is_intact(original: tuple[bytes, LogLines]) -> None
 
 
 @given(data=st.data())
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_any_byte_that_is_changed_put_in_or_taken_out_is_found(
     original: tuple[bytes, LogLines], data: st.DataObject
 ) -> None:
@@ -73,7 +74,7 @@ def test_any_byte_that_is_changed_put_in_or_taken_out_is_found(
 
 
 @given(data=st.data())
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_any_lines_that_are_taken_out_moved_or_repeated_are_found(
     original: tuple[bytes, LogLines], data: st.DataObject
 ) -> None:
@@ -85,7 +86,7 @@ def test_any_lines_that_are_taken_out_moved_or_repeated_are_found(
 
 
 @given(length=st.integers(0, 100_000))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_end_that_is_cut_off_is_found(original: tuple[bytes, LogLines], length: int) -> None:
     log, heads = original
     length %= len(log)

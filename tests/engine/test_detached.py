@@ -143,6 +143,7 @@ async def house(
     outlives: bool = False,
     loop: LoopSection | None = None,
     idle_limit: float = 60.0,
+    chunk: int = 5,
 ) -> AsyncIterator[House]:
     settings = Settings(
         model=ModelSection(name="fake/model", titles=False),
@@ -150,7 +151,7 @@ async def house(
         detach=DetachSection(idle_limit=idle_limit),
     )
     setup = Configure(settings=settings, cwd=str(tmp_path), outlives=outlives)
-    made = House(tmp_path, FakeModel(*answers), setup)
+    made = House(tmp_path, FakeModel(*answers, chunk=chunk), setup)
     try:
         yield made
     finally:
@@ -257,7 +258,7 @@ async def test_V14_a_front_end_that_is_refused_or_was_hung_up_on_does_not_kill_t
 
 
 async def test_V14_of_two_that_take_over_from_one_that_does_not_read_the_last_one_stays(tmp_path: Path) -> None:
-    async with house(tmp_path, "x" * 400_000) as engine:
+    async with house(tmp_path, "x" * 400_000, chunk=1_000) as engine:
         first = await engine.begin()
         await first.turn("hi")
         session_id = await engine.detach(first)

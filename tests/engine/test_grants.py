@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.agent.grants import TURN_RULE
@@ -23,6 +23,7 @@ from oi_tui.app.engine.policy.taint import Taint
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel
 from oi_tui.app.engine.tools.tool import Arguments, Capabilities, ToolOutput
 from oi_tui.app.engine.web.fetch_tool import fetch_facts
+from support.fuzzing import examples
 from support.kinds import of
 from support.tool_calls import answer, call, tool
 from support.tool_calls import make as tool_session
@@ -66,7 +67,7 @@ UNCOVERED = st.sampled_from([
 JOINED = st.sampled_from([";", " && ", " || ", " | ", "\n", " & ", "\n\n", " ;\n", " # c\n", "&&\n", "\r\n"])
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(HARMLESS, min_size=1, max_size=3), UNCOVERED, st.lists(HARMLESS, max_size=2), JOINED)
 def test_U12_no_line_with_an_uncovered_part_is_allowed_by_a_rule_that_always_made(
     before: list[str], part: str, after: list[str], sign: str

@@ -26,6 +26,7 @@ from oi_tui.app.engine.core.session_records import ExportFormat
 from oi_tui.app.engine.formats.export.json_reading import DEEPEST_JSON, MOST_BYTES, MOST_JSON_VALUES
 from oi_tui.plugins.session_files import export_session, import_session
 from support.exports import FEW, OPENED, PNG, blocks_of, sessions, tour
+from support.fuzzing import examples
 from support.kinds import narrow
 from support.pages import import_or_refuse
 
@@ -257,7 +258,7 @@ KEYS = ("role", "type", "format", "content", "start", "end", "message", "code", 
 WORDS = ("user", "assistant", "computer", "message", "code", "console", "image", "output", "base64", "path", "x", "")
 
 
-@settings(FEW, max_examples=60)
+@settings(FEW, max_examples=examples(60).max_examples)
 @given(st.data())
 def test_a_file_that_was_tampered_with_is_a_session_or_an_error_of_ours(data: st.DataObject) -> None:
     """Anything may stand in the place of anything."""
@@ -285,13 +286,13 @@ def _tamper(place: Any, draw: Any) -> None:
         return
 
 
-@settings(FEW, max_examples=60)
+@settings(FEW, max_examples=examples(60).max_examples)
 @given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_are_a_session_or_an_error_of_ours(data: bytes) -> None:
     import_or_refuse(data)
 
 
-@settings(FEW, max_examples=60)
+@settings(FEW, max_examples=examples(60).max_examples)
 @given(
     st.lists(
         st.dictionaries(

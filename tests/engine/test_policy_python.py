@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.values import ApprovalMode, Confinement
@@ -16,6 +16,7 @@ from oi_tui.app.engine.policy.python import read_python
 from oi_tui.app.engine.policy.reading import LONGEST_SOURCE
 from oi_tui.app.engine.policy.risks import labels
 from oi_tui.app.engine.policy.rules import short_form
+from support.fuzzing import examples
 
 
 def decided(source: str, *deny: str, approval: ApprovalMode = "auto", **more: Any) -> PolicyDecision:
@@ -215,7 +216,7 @@ LINES = st.lists(
 SHELL = re.compile(r"get_ipython\(\)\.(?:system\(|getoutput\(|run_line_magic\('(?:sx|system)'|run_cell_magic\('bash')")
 
 
-@settings(max_examples=800, deadline=None)
+@examples(800)
 @given(LINES)
 def test_U7_whatever_ipython_takes_for_shell_is_taken_for_shell_here(source: str) -> None:
     from IPython.core.inputtransformer2 import TransformerManager  # late: only one test process needs it

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.values import ApprovalMode
@@ -18,6 +18,7 @@ from oi_tui.app.engine.policy.reading import LONGEST_SHELL
 from oi_tui.app.engine.policy.rules import Base, Effect, Rule, WrongRule, short_form
 from oi_tui.app.engine.policy.shell import NESTED, read_shell
 from support.bash_stubs import EVADING, EVADING_PROGRAMS, PIECES, Bash, beyond_git_log
+from support.fuzzing import examples
 
 
 def policy(
@@ -446,7 +447,7 @@ def bash() -> Bash:
     return Bash()
 
 
-@settings(max_examples=800, deadline=None)
+@examples(800)
 @given(source=st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
 @example("git log 'a\nrm x'")
 @example("git log \"a\" 'b'; git log -3 2>&1 | git log >/dev/null")
@@ -464,7 +465,7 @@ def full_bash() -> Bash:
     return Bash(*EVADING_PROGRAMS)
 
 
-@settings(max_examples=800, deadline=None)
+@examples(800)
 @given(source=st.lists(st.sampled_from(EVADING), max_size=9).map("".join))
 @example("echo 'rm x' | cat")
 @example("x=rm; echo $x")

@@ -10,11 +10,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.secrets.patterns import SHAPES
 from oi_tui.app.engine.secrets.redaction import Redactor, SecretMatch, secrets_in
+from support.fuzzing import examples
 
 VALUE = "kQ9-vV2mLw0_zz/T81aPq+Yx"
 LETTERS = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5lM7nP9rS1tU3wX5"
@@ -183,7 +184,7 @@ _PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(_PARTS, max_size=30).map("".join))
 @example('password="sk-ant-' + LETTERS + '"')
 @example("Authorization: Bearer password=" + LETTERS)
@@ -215,7 +216,7 @@ _SECRETS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(_PARTS | _SECRETS, max_size=20).map("".join))
 @example("\u212a API_KEY=" + LETTERS + " \u0130 gLpAt-" + LETTERS)
 def test_u17_what_is_found_is_what_a_simple_search_finds(text: str) -> None:

@@ -3,17 +3,18 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.text.safe import MOST_MARKS, SPELLED_OUT, SafeStream, safe_text, visible_text, without_hidden
+from support.fuzzing import examples
 from support.hostile import OBEYED_PIECES, piled, unseen
 
 PIECES = st.one_of(
     st.text(max_size=6), st.characters(codec=None, exclude_categories=()), st.sampled_from(OBEYED_PIECES)
 )
 HOSTILE = st.lists(PIECES, max_size=25).map("".join)
-THOROUGHLY = settings(max_examples=400, deadline=None)
+THOROUGHLY = examples(400)
 CUTS = st.lists(st.integers(0, 400), max_size=8).map(sorted)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import is_hypothesis_test
+from hypothesis import is_hypothesis_test, settings
 from hypothesis.internal.conjecture import providers
 
 PROPERTY = "hypothesis examples"
@@ -21,6 +21,11 @@ SHORTENED = "shortened"
 """Property of a test that did less than it can: how much, and how to have the whole."""
 
 Counted = Callable[[], None]
+
+
+def examples(count: int) -> settings:
+    """For a fuzz test that goes through this many examples in `make check-all`, and through its share in the check."""
+    return settings(max_examples=count * settings().max_examples // 100)
 
 
 @pytest.hookimpl(wrapper=True)
