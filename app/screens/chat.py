@@ -63,7 +63,7 @@ if TYPE_CHECKING:  # slow imports that the first frame does not need
     from oi_tui.app.screens.setup import SetupScreen
 
 WIDE = 100
-"""Columns from which on the variables are beside the timeline; on a narrower screen they cover it."""
+"""Columns from which on the variables are beside the timeline; on a narrower screen they are below it."""
 
 
 class ProgressFollower(Protocol):

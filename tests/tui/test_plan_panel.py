@@ -64,6 +64,18 @@ async def test_Q6_the_panel_shows_states_criteria_and_evidence_and_leads_to_the_
         assert stage.app.chat.parts.timeline.cursor == 1
 
 
+async def test_Q6_at_80_columns_the_panel_covers_no_row_of_a_run_and_a_question_leaves_it_its_steps(play: Play) -> None:
+    async with play() as stage:
+        panel, timeline = await planned(stage), stage.app.chat.parts.timeline
+        assert (panel.region.width, panel.region.y) == (80, timeline.region.bottom)
+        await stage.propose("\n".join(f"line_{number} = {number}" for number in range(40)))
+        seen = stage.seen
+        assert "Read the data" in seen
+        assert "waiting for approval" in seen
+        await stage.pilot.resize_terminal(120, 24)
+        await stage.until(lambda: panel.region.x == timeline.region.right)
+
+
 async def test_Q6_the_person_adds_changes_moves_and_drops_steps(play: Play) -> None:
     async with play(size=(120, 40)) as stage:
         await planned(stage)

@@ -47,7 +47,7 @@ async def test_a_longer_look_is_asked_for_and_shown_and_escape_leads_back(play: 
         await stage.until(lambda: stage.prompt.has_focus)
 
 
-async def test_beside_the_timeline_where_there_is_room_and_over_it_where_there_is_not(play: Play) -> None:
+async def test_beside_the_timeline_where_there_is_room_and_below_it_where_there_is_not(play: Play) -> None:
     async with play(size=(120, 30)) as stage:
         await stage.propose("print(1)")
         await stage.arm()
@@ -57,7 +57,8 @@ async def test_beside_the_timeline_where_there_is_room_and_over_it_where_there_i
 
         await stage.pilot.resize_terminal(80, 24)
         await stage.until(lambda: timeline.size.width == 80)
-        assert stage.app.chat.query_one(VariablesPanel).region.right == 80
+        panel = stage.app.chat.query_one(VariablesPanel)
+        assert (panel.region.width, panel.region.y) == (80, timeline.region.bottom)
 
 
 async def test_the_next_engine_is_told_that_somebody_looks(play: Play) -> None:

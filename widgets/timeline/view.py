@@ -224,9 +224,12 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         """The terminal need not remember pictures."""
         self._gallery.close()
 
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self) -> None:
         """Draw at once what is visible; the rest when it comes into view."""
-        self._view.resize(event.size.width - SCROLL_BAR, event.size.height)
+        width, height = self.size.width - SCROLL_BAR, self.size.height
+        if (width, height) == (self._view.canvas.width, self._view.height):
+            return
+        self._view.resize(width, height)
         self._shown.forget()
         self._frames.draw()
         self._frames.idle(lambda: self._view.refine(REFINED))
@@ -282,6 +285,9 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Rows for the compositor."""
+        if self._view.height != self.size.height:
+            # A Resize event is on its way; but Textual sends none if this became visible right after a list scrolled.
+            self.call_next(self.on_resize)
         overlay = self._gallery.overlay
         return self._shown.lines(crop, overlay.note_paint if overlay is not None else None)
 

@@ -217,6 +217,22 @@ async def test_V4_the_end_is_followed_though_a_slow_terminal_holds_up_the_frame_
         assert any("A question" in row for row in screen.rows())
 
 
+async def test_V4_it_is_drawn_though_textual_sends_no_resize_to_what_became_visible_after_another_view_scrolled() -> (
+    None
+):
+    async with Page().run_test(size=(40, 13)) as pilot:
+        screen = Screen(pilot)
+        timeline, compositor = screen.timeline, screen.page.screen._compositor
+        timeline.display = False
+        await pilot.pause()
+        timeline._view.resize(39, 0)
+        timeline.reset(paragraphs(30))
+        timeline.display = True
+        compositor._full_map_invalidated = True  # as when a list scrolls
+        assert timeline in compositor.full_map
+        await screen.until(lambda: any("Paragraph 29." in row for row in screen.rows()))
+
+
 @pytest.mark.parametrize("key", ["down", "pagedown", "up", "wheel"])
 async def test_V4_a_key_between_what_came_and_its_frame_does_not_leave_the_end(
     key: str, monkeypatch: pytest.MonkeyPatch
