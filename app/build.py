@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from oi_tui.app.data_files import checkpoints_dir, ledger_file, open_store
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.core.instructions import InstructionSources
@@ -48,7 +49,6 @@ from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.mcp.agreements import AGREEMENTS_FILE, known_agreements
 from oi_tui.app.engine.mcp.servers import McpServers, find_login
 from oi_tui.app.engine.mcp.sources import named_servers
-from oi_tui.app.engine.models.cached_model import forget_answers
 from oi_tui.app.engine.models.keys import model_keys
 from oi_tui.app.engine.models.model_source import Models
 from oi_tui.app.engine.sandbox.availability import look
@@ -83,23 +83,6 @@ from oi_tui.plugins.tool_files import enabled_tool_files, tool_file_troubles
 
 OWN_RECORDS = (FOLDERS, PLUGINS_FILE, AGREEMENTS_FILE, FUNCTIONS_FILE)
 """What the person decided, in our folder: changes need approval, as those of the audit log."""
-
-
-def checkpoints_dir() -> Path:
-    """Files as they were before they were changed, beside the sessions."""
-    return paths.data_dir() / "checkpoints"
-
-
-def open_store() -> Store:
-    """The sessions of this person; StoreError or OiTuiError in plain words if the folder cannot be used."""
-    return Store(
-        paths.private_dir(paths.data_dir()) / "sessions.db", forget_answers, Checkpoints(checkpoints_dir()).forget
-    )
-
-
-def ledger_file() -> Path:
-    """What requests cost, beside the sessions."""
-    return paths.private_dir(paths.data_dir()) / "usage.db"
 
 
 def make_engine(

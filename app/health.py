@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from oi_tui.app.build import make_kernels, open_store, redactor_of
+from oi_tui.app.build import make_kernels, redactor_of
+from oi_tui.app.data_files import open_store
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest, Model, TextDelta, ThoughtDelta, ToolDelta
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent, OutputAdded

@@ -84,7 +84,9 @@ WORLDS_APART = {
             "plugins",
             "replay",
             "sessions",
+            "skills",
             "theme",
+            "tools",
             "trust",
             "usage",
         )

@@ -151,7 +151,7 @@ def _first_lines(session_id: str) -> dict[str, str]:
 def _kept_events(session_id: str) -> "tuple[AnyEvent, ...]":
     """What is kept of a session; nothing if it was deleted, and with it what it was about. StoreError if it cannot be
     read."""
-    from oi_tui.app.build import open_store
+    from oi_tui.app.data_files import open_store
 
     store = open_store()
     try:

@@ -22,7 +22,6 @@ from oi_tui.app.engine.trust.skill_files import SKILL_FILE, Skill, read_skill_fi
 from oi_tui.app.flags import Flags, words
 from oi_tui.app.options import common
 from oi_tui.app.screens.external_editor import EditorFailed, edit_file, editor_command
-from oi_tui.app.subcommands.tool_session import try_function
 from oi_tui.app.terminal.echo import echo
 
 
@@ -128,6 +127,8 @@ def delete_skill(name: str) -> None:
 def check_skill(flags: Flags, name: str) -> None:
     """Run the kept function NAME and its example in a fresh kernel, in the sandbox, as `t` in /skills does. Of a skill,
     which runs nothing, say what is wrong: its head, files that it names, mistakes in its code."""
+    from oi_tui.app.subcommands.tool_session import try_function
+
     function = _function(name)
     faults = skill_faults(_find(name)) if function is None else _function_faults(function)
     for fault in faults:

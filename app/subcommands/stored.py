@@ -20,7 +20,7 @@ as_json_option = click.option("--json", "as_json", is_flag=True, help="A JSON li
 @contextmanager
 def open_sessions() -> "Iterator[Store]":
     """The sessions of this person."""
-    from oi_tui.app.build import open_store
+    from oi_tui.app.data_files import open_store
 
     store = open_store()
     try:

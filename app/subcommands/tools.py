@@ -13,7 +13,6 @@ from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.engine.trust.folder_decisions import trusts_folder
 from oi_tui.app.flags import Flags, words
 from oi_tui.app.options import common
-from oi_tui.app.subcommands.tool_session import call_tool, list_tools, try_tool_file
 from oi_tui.app.terminal.echo import echo
 from oi_tui.app.terminal.tty_prompt import confirm
 from oi_tui.plugins.decisions_file import tool_file_decisions
@@ -116,6 +115,8 @@ def try_tools(flags: Flags, target: str) -> None:
 
     TARGET is the name of a file that is enabled, or the path of any file.
     """
+    from oi_tui.app.subcommands.tool_session import try_tool_file
+
     if not asyncio.run(try_tool_file(flags.workplace(can_ask=False).setup, tool_file_in(target, _trusted_folder()))):
         raise click.exceptions.Exit(1)
 
@@ -129,12 +130,16 @@ def run_tool(flags: Flags, name: str, arguments: str) -> None:
 
     It is decided about by the same rules and written to the same audit log as a call of the model.
     """
+    from oi_tui.app.subcommands.tool_session import call_tool
+
     setup = flags._replace(yes=False).workplace().setup
     if code := asyncio.run(call_tool(setup, name, arguments, yes=flags.yes)):
         raise click.exceptions.Exit(code)
 
 
 def _records(flags: Flags) -> tuple[ToolRecord, ...]:
+    from oi_tui.app.subcommands.tool_session import list_tools
+
     return asyncio.run(list_tools(flags.workplace().setup))
 
 

@@ -23,7 +23,7 @@ def print_usage(by: str, since: str, as_json: bool) -> None:
 
     A cost with + leaves out answers whose price is not known.
     """
-    from oi_tui.app.build import ledger_file
+    from oi_tui.app.data_files import ledger_file
     from oi_tui.app.engine.log.ledger import read_rows
     from oi_tui.app.engine.text.usage_table import usage_chart, usage_table
 

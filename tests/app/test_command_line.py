@@ -252,15 +252,21 @@ def test_sessions_are_listed_for_people_and_for_programs(
     assert "greet me" in json.dumps(script.requests[-1])
 
 
-def test_help_and_version_load_neither_the_screen_nor_the_engines_libraries() -> None:
+def test_commands_that_run_no_code_load_neither_the_screen_nor_the_engine(clean_env: dict[str, str]) -> None:
     program = (
         "import sys\n"
         "from oi_tui.app import cli\n"
-        "try: cli.program(['--help'], prog_name='oi-tui')\n"
-        "except SystemExit: pass\n"
-        "print([m for m in ('textual', 'litellm', 'jupyter_client', 'zmq', 'pandas') if m in sys.modules])\n"
+        "for words in (['--help'], ['sessions'], ['usage'], ['skills', 'list'], ['tools', 'new', 'mine']):\n"
+        "    try: cli.program(words, prog_name='oi-tui')\n"
+        "    except SystemExit: pass\n"
+        "dear = ('textual', 'litellm', 'jupyter_client', 'zmq', 'pandas', 'oi_tui.app.build')\n"
+        "print([m for m in dear if m in sys.modules])\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True, env=clean_env
+    )
+    assert "There are no sessions yet." in done.stderr
+    assert "Written: " in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 
 

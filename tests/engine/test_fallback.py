@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.build import open_store
+from oi_tui.app.data_files import open_store
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock, ProseBlock
 from oi_tui.app.engine.core.chat_model import (

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from oi_tui.app.build import ledger_file
 from oi_tui.app.cli import program
+from oi_tui.app.data_files import ledger_file
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatMessage, ChatRequest, Model, TextDelta
