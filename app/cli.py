@@ -52,7 +52,7 @@ class Program(click.Group):
     default = "app"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Those of this module, and those that are imported when they are asked for."""
+        """The commands of this module, and those that are imported on demand."""
         return sorted({*super().list_commands(ctx), *SUBCOMMANDS})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -256,7 +256,7 @@ async def check_terminal(environ: Mapping[str, str], *, on_terminal: bool) -> He
 
 
 async def check_clipboard(environ: Mapping[str, str]) -> HealthFinding:
-    """By which way copied text reaches the clipboard."""
+    """How copied text reaches the clipboard."""
 
     if (command := native_command(environ)) is not None:
         return HealthFinding("ok", f"{command[0]}, and the terminal (OSC 52)")

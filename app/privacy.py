@@ -7,7 +7,7 @@ _SET_DUMPABLE = 4
 
 
 def close_to_others() -> None:
-    """From now on neither our environment nor our memory can be read by processes without special rights.
+    """Keep processes without special rights from reading our environment and our memory.
 
     Where the system knows no `prctl` nothing is done. Children are not affected once they run a program of theirs.
     """

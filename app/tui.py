@@ -210,7 +210,7 @@ class OiTui(TypingOrder):
             super()._display(screen, renderable)
 
     def note_typing(self, age: float) -> None:
-        """Of all that is typed, whatever screen or widget it is for."""
+        """Called with all that is typed, on any screen and widget."""
         self.attention.note_key()
         for screen in {self.chat, self.screen}:
             if isinstance(screen, NotesKeys):

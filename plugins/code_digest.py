@@ -10,7 +10,7 @@ MOST_FILES, MOST_BYTES = 5_000, 50_000_000
 
 
 class UnknownCode(Exception):
-    """It cannot be known what the code is; the text says why."""
+    """The code of a plugin cannot be determined; the text says why."""
 
 
 def digest_of_code(place: Path, references: Iterable[str]) -> str:

@@ -94,5 +94,5 @@ def tool_file_decisions() -> PluginDecisions:
 
 
 def decisions_about(kind: str) -> PluginDecisions:
-    """Those about plugins, or about tools, by the kind of what was found."""
+    """Decisions about plugins, or about tools."""
     return tool_file_decisions() if kind == "tools" else plugin_decisions()

@@ -6,7 +6,7 @@ A package has entry points in the group `oi_tui.plugins`; the name of each says 
     engine = "oi_tui_tale.engine"
     screen = "oi_tui_tale.screen"
 
-A single file lies in the person's folder of plugins, `~/.config/oi-tui/plugins/NAME.py`; the hooks that it defines say
+A single file is in the person's folder of plugins, `~/.config/oi-tui/plugins/NAME.py`; the hooks that it defines say
 which process imports it. Project folders never bring plugins.
 """
 
@@ -95,7 +95,7 @@ def find_plugins() -> list[FoundPlugin]:
 
 
 def find_added_plugins() -> list[FoundPlugin]:
-    """Those that oi-tui does not bring; takes some ms for the packages."""
+    """Plugins that oi-tui does not ship; takes some ms for the packages."""
     from importlib import metadata  # as above
 
     packages: dict[str, metadata.Distribution] = {}
@@ -123,12 +123,12 @@ def find_plugin(name: str) -> FoundPlugin | None:
 
 
 def built_in_names() -> frozenset[str]:
-    """Those of our own."""
+    """Names of the built-in plugins."""
     return frozenset(name for table in BUILT_IN.values() for name in table)
 
 
 def built_in_plugins() -> Iterator[FoundPlugin]:
-    """Those that oi-tui brings."""
+    """The plugins that oi-tui ships."""
     for name in sorted(built_in_names()):
         loads: dict[str, tuple[str, ...]] = {
             process: (table[name],) for process, table in BUILT_IN.items() if name in table
@@ -238,7 +238,7 @@ def plugin_of_text(path: Path, text: str) -> FoundPlugin:
 
 
 def file_owner(path: Path) -> str:
-    """Whose file it is, "" where that is not known."""
+    """The owner of a file, "" if unknown."""
     try:
         return pwd.getpwuid(path.stat().st_uid).pw_name
     except (OSError, KeyError):

@@ -31,7 +31,7 @@ def own_tools_folder() -> Path:
 
 
 def find_tool_files(folder: Path | None) -> list[FoundPlugin]:
-    """Those of the person, then those of the folder, which is trusted; None for none."""
+    """Tool files of the person, then those of the folder, if it is trusted; None for no folder."""
     own = [_look_at(path, f"tools/{path.name}") for path in _files(own_tools_folder())]
     theirs = [] if folder is None else [_look_at(path, str(path)) for path in _files(folder.absolute() / FOLDER_TOOLS)]
     return [*own, *theirs]
@@ -80,8 +80,7 @@ def tool_file_of(path: Path, name: str, text: str) -> FoundPlugin:
 
 
 def enabled_tool_files(folder: Path | None) -> Iterator[ToolFile]:
-    """Those that the person agreed to as they are now, with the text that this is about. None where the record cannot
-    be relied on."""
+    """Tool files whose present text the person agreed to, with that text. None if the record cannot be read."""
     try:
         decisions = tool_file_decisions().all()
     except OiTuiError:

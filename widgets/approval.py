@@ -237,7 +237,7 @@ class ApprovalPanel(Widget, can_focus=True):
         self._refresh()
 
     def on_paste(self, event: Paste) -> None:
-        """Nothing here takes a paste: it was meant for the prompt."""
+        """A paste here is ignored: it was meant for the prompt."""
         if self.stage in ("question", "scope"):
             event.stop()
             self.arming.show()

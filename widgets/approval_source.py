@@ -25,7 +25,7 @@ def show_source(view: SourceView, request: DecisionRequested, source: str, *, fu
 
 
 def show_again(view: SourceView, request: DecisionRequested | None, source: str, *, full: bool) -> None:
-    """Of a call whose fields are folded, the whole screen shows all; an end that was seen stays seen."""
+    """If the fields of a call are folded, the whole screen shows all; an end that was seen stays seen."""
     if request is not None and request.preview is not None:
         seen = view.end_seen
         show_source(view, request, source, full=full)

@@ -203,7 +203,7 @@ class PromptArea(TextBox):
             self.modal.begin()
 
     async def action_delete_or_quit(self) -> None:
-        """As in a shell: the end of the input, or the character behind the cursor."""
+        """As in a shell: quit at an empty prompt, or delete the character after the cursor."""
         if self.text:
             self.action_delete_right()
         else:

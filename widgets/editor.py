@@ -195,7 +195,7 @@ class SourceEditor(TextBox):
             super().action_delete_left()
 
     def insert_paste(self, text: str) -> None:
-        """Nothing that a terminal obeys gets in by a paste."""
+        """Insert a paste, without characters that control a terminal."""
         super().insert_paste(without_hidden(text))
 
     def action_finish(self) -> None:

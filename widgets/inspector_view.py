@@ -96,7 +96,7 @@ def summary(entry: VariableEntry) -> Content:
 
 
 def inspector_title(found: VariablesFound | None, *, current: bool) -> Content:
-    """Whose variables, how many, and whether that still holds."""
+    """The language, the number of variables, and whether the list is up to date."""
     if found is None:
         return lettering(("Variables", "bold"))
     more = "+" if found.cut else ""

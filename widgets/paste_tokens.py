@@ -23,7 +23,7 @@ class Paster(Protocol):
         ...
 
     def tell_mention(self) -> None:
-        """It was inserted instead of the text."""
+        """A mention was inserted instead of the text."""
         ...
 
     async def paste(self) -> None:

@@ -175,7 +175,7 @@ class PlanSteps(Vertical):
             self._ask(steps)
 
     def action_go(self) -> None:
-        """To the blocks that did it, one after the other."""
+        """Go to the blocks that did it, one after the other."""
         step = self._step
         there = [block_id for block_id in step.evidence if self._number_of(block_id)] if step is not None else []
         if there:

@@ -100,7 +100,7 @@ class ChoiceList(Widget, can_focus=False):
         self.refresh()
 
     def move(self, step: int) -> None:
-        """To the next one; from nowhere to the first or the last."""
+        """Move to the next one; from nowhere to the first or the last."""
         start = (-1 if step > 0 else len(self._rows)) if self.current is None else self.current
         self.current = min(max(start + step, 0), len(self._rows) - 1)
         self.refresh()
@@ -265,7 +265,7 @@ class QuestionPanel(Widget):
         self._send(input_answer(request, line))
 
     def action_pick(self, step: int) -> None:
-        """To the choice above or below; Enter sends it."""
+        """Move to the choice above or below; Enter sends it."""
         if self.request is not None and self.request.choices and self._arming.is_armed:
             self.query_one(Input).value = ""
             self.query_one(ChoiceList).move(step)
@@ -337,6 +337,6 @@ class QuestionPanel(Widget):
 
 
 def _fit_prompt(prompt: str, width: int) -> str:
-    """As much as has room, with a mark where that is not all."""
+    """The part that fits, with a mark if that is not all."""
     rows = [row for line in prompt.split("\n") for row in (wrap(line, width) or [""])]
     return prompt if len(rows) <= MOST_ROWS else "\n".join([*rows[: MOST_ROWS - 1], "… (the question is longer)"])

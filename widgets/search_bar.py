@@ -48,7 +48,7 @@ class SearchBar(Widget):
             self.needle = needle
 
     class Accepted(Message):
-        """To the next match: the text is complete. It may be the one of the search before, untouched."""
+        """Go to the next match: the text is complete. It may be that of the search before."""
 
         def __init__(self, needle: str) -> None:
             super().__init__()

@@ -24,7 +24,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 class Callbacks:
-    """Of one session. What one raises ends the run, and is kept for the program."""
+    """Callbacks of one session. An error of one ends the run and is passed to the program."""
 
     def __init__(self, approve: Approve | None, answer_input: AnswerInput | None) -> None:
         self._approve, self._answer_input = approve, answer_input
@@ -43,7 +43,7 @@ class Callbacks:
                 pass
 
     def end_run(self) -> None:
-        """Nobody waits for an answer any more: a function that still runs can neither decide nor end the next run."""
+        """The run has ended: a callback that still runs can neither decide nor end the next run."""
         for task in self._tasks:
             task.cancel()
 

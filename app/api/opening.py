@@ -232,7 +232,7 @@ def _policy(settings: Settings, folder: Path) -> Policy:
 
 
 def _own(text: str) -> tuple[InstructionPart, ...]:
-    """As they are: no template."""
+    """Instructions without a template."""
     if "{{" in text or "{%" in text:
         text = "{% raw %}" + text.replace("{% endraw %}", "") + "{% endraw %}"
     return (InstructionPart(origin="own", name="the program", text=text),) if text.strip() else ()

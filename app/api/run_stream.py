@@ -38,7 +38,7 @@ class MomentQueue(Generic[StreamItem]):
             await self._hungry.wait()
 
     def open_gate(self) -> None:
-        """Nobody follows any more: the run need not wait."""
+        """Without a consumer the run need not wait."""
         self._gated = False
         self._hungry.set()
 

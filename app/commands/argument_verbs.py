@@ -59,7 +59,7 @@ def approval_verb(argument: str) -> AnyVerb:
 
 
 def keep_verb(argument: str) -> AnyVerb:
-    """To keep a function of this session, after its test; `NAME yes` keeps what was shown."""
+    """Keep a function of this session, after its test; `NAME yes` keeps what was shown."""
     name, _, word = argument.rpartition(" ")
     return KeepFunction(name=name) if word == "yes" and name else DraftFunction(name=argument)
 
@@ -91,7 +91,7 @@ def complete_verb(argument: str) -> AnyVerb:
 
 
 def changes_verb(purpose: LookPurpose, argument: str) -> AnyVerb:
-    """To see, take back or make again changes of files; WrongArgument."""
+    """Show, undo or redo changes of files; WrongArgument."""
     scope, now = _SCOPE_OF.get(argument.removesuffix("yes").strip()), argument.endswith("yes")
     if scope is None:
         raise WrongArgument(f"Say /{purpose}, /{purpose} block or /{purpose} session.")

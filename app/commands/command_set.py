@@ -83,7 +83,6 @@ class CommandSet:
         )
 
     def rows(self) -> tuple[Command, ...]:
-        """Those there are now."""
         found = {row.id: row for row in (*self._ours(), *self._added)}
         slashes = {row.slash for row in found.values() if row.slash}
         for source in self._sources:

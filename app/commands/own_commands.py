@@ -158,7 +158,7 @@ class OwnCommands:
 
 
 def personal_rows() -> Iterator[Command]:
-    """Those of the person's own, whatever the folder."""
+    """The rows of the person's own commands, in any folder."""
     for source in read_command_folder(config_dir() / COMMANDS_FOLDER, links=True):
         one = _parse(source, YOURS, source.wrong)
         if one.says is not None:

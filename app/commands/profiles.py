@@ -46,12 +46,12 @@ class ProfileRow(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Whose it is, and whether one of ours has its name."""
+        """Who made the profile, and whether one of ours has the same name."""
         return "shipped" if self.file.is_shipped else "yours, instead of ours" if self.file.replaces else "yours"
 
     @property
     def milder(self) -> tuple[SettingDifference, ...]:
-        """What of it protects the person less."""
+        """The settings with which it protects the person less."""
         return tuple(change for change in self.changes if change.strictness == "milder")
 
 

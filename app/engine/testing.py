@@ -299,7 +299,7 @@ class FakeKernels:
         return self.by_language.setdefault("tools" if writes else "readers", FakeKernel(confinement=held))
 
     def started_kernels(self) -> tuple[Kernel, ...]:
-        """Those that have been started."""
+        """The kernels that have been started."""
         return tuple(kernel for kernel in self.by_language.values() if kernel.generation)
 
     async def close(self) -> None:

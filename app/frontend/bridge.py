@@ -358,7 +358,7 @@ class Bridge:
                 pass
 
     def _rest(self) -> None:
-        """Nothing runs in an engine that has just opened a session, whatever ran when it was left."""
+        """An engine that has just opened a session runs nothing, even if the session was left while it ran."""
         self._watch.rest()
         self.running.clear()
         self.kernels.forget()

@@ -43,7 +43,7 @@ FAILS = "sandbox fails"
 
 
 LOADING = "loading"
-"""The activity between a prompt that was sent and what the engine tells of it: it may still be starting."""
+"""The activity between a prompt that was sent and the engine's first event about it: it may still be starting."""
 
 
 def activity(event: AnyEvent, before: str, *, turn_open: bool) -> str:

@@ -56,12 +56,12 @@ class Workplace:
 
     @property
     def settings(self) -> Settings:
-        """As they hold here."""
+        """The settings that apply here."""
         return self.setup.settings
 
     @property
     def requested_settings(self) -> Settings:
-        """As flags and files ask for them, whatever was decided about the folder."""
+        """The settings that flags and files ask for, before the decision about the folder."""
         return self._given.settings
 
     @property

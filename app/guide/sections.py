@@ -41,7 +41,7 @@ def slash_rows() -> dict[str, SlashRow]:
 
 @functools.cache
 def guide_sections() -> tuple[GuideSection, ...]:
-    """Those of all pages, in their order."""
+    """The sections of all pages, in order."""
     return tuple(section for page in guide_pages() for section in _split(page.topic, page.text))
 
 

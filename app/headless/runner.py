@@ -130,7 +130,7 @@ class Headless:
 
     @property
     def session_id(self) -> str:
-        """Of the session that was opened last; "" before there is one."""
+        """Id of the session that was opened last; "" before there is one."""
         return self._session_id
 
     async def run(
@@ -292,7 +292,7 @@ class Headless:
             self._say(last_attempt(said))
 
     def _is_already_shown(self) -> bool:
-        """As chunks, or on the one terminal that is both stdout and stderr."""
+        """Whether it was printed as chunks, or stdout and stderr are the same terminal."""
         return self._writer is not None or (self._out.isatty() and self._err.isatty())
 
     def final_answer(self) -> str:
@@ -322,7 +322,7 @@ class Headless:
     # -- questions -------------------------------------------------------------------------------------
 
     async def _stop_asking(self) -> None:
-        """There is one terminal, and a question that nobody waits for must not take the answer to the next."""
+        """Withdraw a question: on the one terminal, it must not take the answer to the next."""
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.wait([self._asking])

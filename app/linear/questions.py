@@ -64,7 +64,6 @@ class Questions:
             self.stop()
 
     def stop(self) -> None:
-        """Nobody is asked any more."""
         if self._asking is not None:
             self._asking.cancel()
             self._asking = None

@@ -80,7 +80,7 @@ class SlashCommands:
         return sorted({f"/{name}" for name in self._own} | {f"/{row.slash}" for row in self._rows()})
 
     def _rows(self) -> Iterator[Command]:
-        """Those that are no screens: they have a verb."""
+        """The commands that open no screen: they have a verb."""
         return (row for row in self._set.rows() if row.slash and row.verb is not None and row.slash not in self._own)
 
     def run(self, typed: SlashLine) -> None:

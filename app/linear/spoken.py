@@ -58,7 +58,6 @@ class Patience:
         self._what, self._since, self._next = what, self._clock(), REMINDERS[0]
 
     def end(self) -> None:
-        """Nothing does any more."""
         self._what = ""
 
     def reminder(self) -> str:

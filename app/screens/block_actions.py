@@ -323,7 +323,7 @@ class BlockActions:
         self._place.app.push_screen(screen, lambda source: self._run(block.language, source))
 
     async def _run_dependents(self, block: Block) -> None:
-        """It and what depends on it, behind what is stale before it; the person chooses."""
+        """Run the block again with what depends on it, after what is stale before it; the person chooses."""
         transcript = self._bridge.transcript
         again = [transcript.block(block_id) for block_id in chain(transcript.blocks, block.id)]
         blocks = [one for one in again if isinstance(one, CodeBlock) and one.language == "python"]

@@ -185,7 +185,7 @@ class ChatScreen(Screen[None]):
             self._parts.set_graphics(graphics)
 
     def note_key(self, age: float) -> None:
-        """The app tells of every key, on whatever screen: no question may take one that was meant for another thing."""
+        """Called with every key, on whatever screen: no question may take one that was meant for something else."""
         self._arming.touch(age)
         self._pressed = self._clock() - age
         self.typing_pause.note_key()
@@ -196,7 +196,7 @@ class ChatScreen(Screen[None]):
         """A question that waited under another screen is seen only now."""
         self._arming.show()
         if self._parts is None:
-            event.refresh_styles = False  # all that there is was styled a moment ago, when it was mounted
+            event.refresh_styles = False  # everything was styled a moment ago, when it was mounted
         elif self.focused is None:
             self.query_one(Bottom).focus_shown()
 
@@ -229,7 +229,7 @@ class ChatScreen(Screen[None]):
     @on(DescendantFocus)
     @on(TextArea.Changed)
     def show_keys(self) -> None:
-        """The hint tells of the keys that work now; until everything is there, they are as declared."""
+        """Show the keys that are bound now in the hint; until everything is loaded, they are the declared ones."""
         if self._parts is None:
             return
         from oi_tui.widgets.keyrow import key_hint  # loaded with the parts

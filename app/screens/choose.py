@@ -39,7 +39,7 @@ class ChooseScreen(ModalScreen[int | None]):
             yield KeyRow(id="choose-keys")
 
     def on_mount(self) -> None:
-        """Tell of the keys that work here."""
+        """Show the keys that work here."""
         self.query_one(Options).highlighted = self._at
         choose = KeyLabel("enter", "choose", "choose", owner=self.query_one(Options), action="select")
         self.query_one(KeyRow).labels = (KeyLabel("↑↓", "select", "select"), choose, *key_labels(self, "esc"))

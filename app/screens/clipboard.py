@@ -79,7 +79,7 @@ def _advice(environ: Mapping[str, str]) -> str:
 
 
 def _wanted_kinds(offered: Collection[str]) -> tuple[str, str, str]:
-    """Of these types one for a picture, for a text and for paths; "" where there is none."""
+    """The best of these types for a picture, for a text and for paths; "" if there is none."""
     picture = next((one for one in PICTURE_TYPES if one in offered), "")
     text = next((one for one in _TEXT_TYPES if one in offered), "")
     return picture, text, _PATHS if _PATHS in offered else ""

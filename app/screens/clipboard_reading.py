@@ -62,7 +62,7 @@ class ClipboardPackets:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """What of this are keys. An unfinished packet is held back until its end."""
+        """The keys among this text. An unfinished packet is held back until its end."""
         if not self._held and "\x1b" not in text:
             return text
         text, self._held = self._held + text, ""

@@ -30,7 +30,7 @@ class ContextActions:
         self._bridge.send(MarkContext(block_id=block.id, mark="" if block.mark == mark else mark))
 
     async def change_summary(self, wish: Literal["rerun", "undo"], block: SummaryBlock, palette: Palette) -> None:
-        """By the keys that mean change and undo elsewhere: another text, or use it no longer."""
+        """Change a summary, or stop using it, by the keys for change and undo."""
         if wish == "undo":
             self._bridge.send(ChangeSummary(block_id=block.id, text=block.text, used=not block.used))
             return

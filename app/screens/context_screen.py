@@ -92,7 +92,7 @@ class ContextScreen(ModalScreen[str | None]):
             self._send(ReadContext())
 
     def action_go(self) -> None:
-        """To the block, in the timeline."""
+        """Go to the block in the timeline."""
         if (row := self._row) is not None:
             self.dismiss(row.block_id)
 

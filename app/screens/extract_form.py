@@ -125,7 +125,7 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
         self._show_keys()
 
     def action_move(self, step: int) -> None:
-        """To the field below, or above; round at the ends."""
+        """Move to the field below or above, around at the ends."""
         place = FIELDS.index(self._current_field) + step
         self._input(FIELDS[place % len(FIELDS)].name).focus()
 
@@ -157,7 +157,7 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
             self.query_one("#extract-hint", Words).update("  ".join(names[:8]) + ("  …" if len(names) > 8 else ""))
 
     def action_begin(self) -> None:
-        """With what is typed, if it can be; a module of the person's own is asked about first."""
+        """Begin with the typed values if they are valid; a module of the person's own is asked about first."""
         try:
             asked = read_form({field.name: self._input(field.name).value for field in FIELDS})
         except WrongField as wrong:

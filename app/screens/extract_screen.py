@@ -122,7 +122,7 @@ class ExtractScreen(ModalScreen[str]):
             self._send(ChangeExtraction(change="stop"))
 
     def action_open(self) -> None:
-        """As code of the person's own, so that it is a table like any other."""
+        """Open the output by code of the person's own, so that it is a table like any other."""
         if self._found.state == "done" and self._found.asked is not None:
             self._send(Run(language="python", source=reading_code(self._found.asked.output)))
             self.dismiss("")

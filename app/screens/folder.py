@@ -225,7 +225,7 @@ class FolderScreen(Screen[FolderChoice | None]):
         self.dismiss(choice)
 
     def action_mark(self, choice: str) -> None:
-        """To this choice; Enter takes it."""
+        """Move to this choice; Enter takes it."""
         for index, offer in enumerate(self._offers):
             if offer.id == choice and offer.enabled:
                 self.query_one(Choices).highlighted = index

@@ -102,7 +102,7 @@ class GuideScreen(ModalScreen[None]):
         self._open_topic(self._shown[event.option_index])
 
     def on_timeline_action_requested(self, event: Timeline.ActionRequested) -> None:
-        """Nothing is done with pages but reading."""
+        """Pages are only read: no action applies."""
         event.stop()
 
     # -- actions -------------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class GuideScreen(ModalScreen[None]):
                 self._timeline.action_go(way, step)
 
     def action_find(self) -> None:
-        """To the next match, in this page or a later one."""
+        """Go to the next match, in this page or a later one."""
         if self.query_one(Input).value:
             self._jumped = True
             self._timeline.action_find(1)
@@ -147,7 +147,7 @@ class GuideScreen(ModalScreen[None]):
         self._mark_topic()
 
     def _find_first(self, words: str) -> None:
-        """To the first match, unless more was typed meanwhile."""
+        """Go to the first match, unless more was typed meanwhile."""
         if self.query_one(Input).value == words:
             self._timeline.action_find(1)
 

@@ -93,7 +93,7 @@ class InstructionsScreen(ViewerScreen):
         self.app.push_screen(InstructionsEditor(self._found.own, self._palette, self._variables, self._command), use)
 
     def action_reset(self) -> None:
-        """Those of the settings again."""
+        """Use the instructions of the settings again."""
         if self._found.edited:
             self._use(None)
 

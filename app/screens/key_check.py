@@ -43,7 +43,7 @@ MOST_OF_SEQUENCE = 4
 
 
 class CheckedKeys(NamedTuple):
-    """What of them can be bound."""
+    """The keys that can be bound, and the faults of the others."""
 
     keymap: dict[str, str]
     """By the id of a binding, in Textual's names, with commas between them; `none` unbinds."""

@@ -29,7 +29,7 @@ from oi_tui.widgets.vim_prompt import VimPrompt
 
 
 class KeyControl:
-    """Binds keys in an app whose main screen is `chat`; `show` has that tell of the keys that work now."""
+    """Binds keys in an app whose main screen is `chat`; `show` has that show the keys that are bound now."""
 
     def __init__(self, app: TypingOrder, chat: Screen[None], settings: Settings, show: Callable[[], object]) -> None:
         self._app = app
@@ -47,7 +47,7 @@ class KeyControl:
         self._waiting = ""
 
     def use(self, wished: Mapping[str, str], set_name: str) -> tuple[str, ...]:
-        """From now on these keys, as far as nothing is wrong with them."""
+        """Use these keys from now on, except those with a fault."""
         app, composer = self._app, self._chat.query_one(Composer)
         checked = check_in_set(wished, set_name)
         self._declare_own()

@@ -31,7 +31,7 @@ class KeyDesk:
             chat.run_worker(self._use(), name="keys")
 
     def use(self, settings: Settings) -> None:
-        """From now on the keys of these settings."""
+        """Use the keys of these settings from now on."""
         self._settings = settings
         self._chat.run_worker(self._use(), name="keys")
 

@@ -128,7 +128,7 @@ def _is_ours(owner: type) -> bool:
 
 
 def _bindings(owner: type) -> list[BindingType]:
-    """Those of this class itself."""
+    """The bindings that this class itself declares."""
     return list(vars(owner).get("BINDINGS", ()))
 
 

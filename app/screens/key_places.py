@@ -136,7 +136,7 @@ def own_rows() -> tuple[Command, ...]:
 
 
 def declared_keys() -> Iterator[BoundKeys]:
-    """Those of commands and of every place, also what a place has from Textual, once for each id and place."""
+    """The keys of commands and of every place, with those a place has from Textual, once for each id and place."""
     for row in COMMANDS:
         yield BoundKeys(row.id, keys_in(row.key), EVERYWHERE if row.id in OF_THE_APP else CHAT, row.title)
     for row in own_rows():

@@ -51,7 +51,7 @@ class ChangesKeys(Protocol):
     key_faults: KeyFaults
 
     def use(self, wished: Mapping[str, str], set_name: str) -> tuple[str, ...]:
-        """From now on these keys; returns what is wrong with them."""
+        """Use these keys from now on; returns their faults."""
         ...
 
     def all_keys(self) -> list[BoundKeys]:
@@ -210,14 +210,14 @@ class KeysScreen(PickScreen[None]):
         self.look_for(self.query_one(Input).value)
 
     def action_press(self) -> None:
-        """From now on each key shows what it does, until Escape is pressed twice."""
+        """Show what each pressed key does, until Escape is pressed twice."""
         self._mode, self._pressed = "press", []
         self._control.catch_keys(lambda event: self._look_up(event.key))
         self._say("Press a key: the list shows what it does in each place. Escape twice leads back to the list.")
         self._show_keys()
 
     def action_step_back(self) -> None:
-        """From another set to the one in use, or away."""
+        """Return from another set to the one in use, or leave."""
         if self._set != self._control.set_name:
             self._set = self._control.set_name
             self.look_for(self.query_one(Input).value)
@@ -342,7 +342,7 @@ class KeysScreen(PickScreen[None]):
 
 
 def _keys_now(one: BoundKeys, keymap: Mapping[str, str]) -> str:
-    """With commas between them; "" for none."""
+    """The keys with commas between them; "" for none."""
     keys = keymap.get(one.id, ",".join(sorted(one.keys)))
     return "" if keys == UNBOUND else keys
 

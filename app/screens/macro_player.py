@@ -43,7 +43,7 @@ class MacroStopped(Exception):
 
 
 class MacroPlayer:
-    """Of one screen: records one macro at a time, or plays one."""
+    """The macros of one screen: records one at a time, or plays one."""
 
     def __init__(
         self, screen: Screen[None], bridge: Bridge, tell: Tell, play: Callable[[str], Awaitable[None]]
@@ -166,7 +166,7 @@ class MacroPlayer:
         self._tell(f"Macro {name}: {quantity(len(steps), 'step')} done.")
 
     async def _wait_until_free(self) -> None:
-        """Until nothing runs or is asked, and no other screen is over this one."""
+        """Wait until nothing runs or is asked, and no other screen is over this one."""
         shown = ""
         while True:
             transcript = self._bridge.transcript

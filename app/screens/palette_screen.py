@@ -120,7 +120,7 @@ class PaletteScreen(PickScreen[Picked | None]):
             self.app.bell()
 
     def action_step_back(self) -> None:
-        """From the choices of a command to all commands, or away."""
+        """Return from the choices of a command to all commands, or leave."""
         if self._command is None or not self._is_second:
             self.dismiss(None)
         else:

@@ -13,7 +13,7 @@ from oi_tui.widgets.timeline.pixels import PictureSource, Unreadable
 
 
 class NoPictureViewer(Exception):
-    """It cannot be shown there; says why, and what can be done."""
+    """The picture cannot be shown there; says why, and what can be done."""
 
 
 def open_picture(source: PictureSource, environ: Mapping[str, str] = os.environ) -> None:

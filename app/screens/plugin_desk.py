@@ -30,7 +30,7 @@ LOADING = 15.0
 """Seconds that the import of all of them may take."""
 
 LATER = 1.0
-"""Seconds until it is tried again to tell of troubles."""
+"""Seconds until the next attempt to report plugin errors."""
 
 STATUS_CELLS = 24
 """Of one plugin's words in the status line."""

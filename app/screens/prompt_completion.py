@@ -168,7 +168,7 @@ class PromptCompletion:
 
 
 def complete_again(box: TextBox) -> None:
-    """There is more for the word that is typed."""
+    """More completions have arrived for the typed word."""
     if box.has_focus and (box.text.startswith("/") or "@" in box.text):
         box.completion.follow()
 

@@ -110,7 +110,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
         self.set_interval(LOOK_INTERVAL, self.show_arming)
 
     def note_key(self, age: float) -> None:
-        """The app tells of every key."""
+        """Called with every key."""
         self._arming.touch(age)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -135,7 +135,7 @@ class RebuildScreen(ModalScreen[tuple[str, ...] | None]):
             self._toggle(highlighted)
 
     def action_run(self) -> None:
-        """Those that are chosen; without any there is nothing to do."""
+        """Run the selected ones; without any there is nothing to do."""
         if self._takes_keys() and self._chosen:
             self.dismiss(tuple(self._blocks[number].id for number in sorted(self._chosen)))
 

@@ -115,7 +115,7 @@ class SaveAsScreen(ModalScreen[Path | None]):
             self.dismiss(None)
 
     def action_complete(self) -> None:
-        """As much of the name as all files have in common that begin like it."""
+        """Complete the name as far as all matching files agree."""
         field = self.query_one(Input)
         typed, names = complete_path(field.value, self._folder)
         with self.prevent(Input.Changed):

@@ -181,7 +181,7 @@ class SessionsPanel(Vertical):
             await self._leave_for(Open(session_id=record.id), lambda: self._arrive(block_id, needle))
 
     async def _fork(self, record: SessionRecord, block_id: str) -> None:
-        """Of another session, after it was opened: what is shared is known then."""
+        """Fork another session after opening it: only then is it known what is shared."""
         if record.id == self._bridge.transcript.session_id:
             if place := last_place(self._bridge.transcript.blocks, block_id):
                 await self._leave_for(Fork(block_id=place), self._arrive)
@@ -201,7 +201,7 @@ class SessionsPanel(Vertical):
             self._bridge.switch(verb, then)
 
     def _arrive(self, block_id: str = "", needle: str = "") -> None:
-        """To the prompt of what is open now, and to the place that was found; the panel stays where it covers
+        """Focus the prompt of the open session and go to the place that was found; the panel stays if it covers
         nothing."""
         self._look_no_more()
         self.follow()

@@ -76,7 +76,7 @@ class SettingsDesk:
         try:
             before = place.requested_settings if place is not None else flags.settings().settings
         except SettingsError:
-            before = chat.settings  # the screen tells of it
+            before = chat.settings  # the screen shows it
         self._place = place
         self._profiles: ProfileDesk | None = None
         self.control = SettingsControl(flags, chat.bridge, self._use_screen, before, _key_faults)

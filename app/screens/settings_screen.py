@@ -324,7 +324,7 @@ def _value_in_words(state: SettingState) -> str:
 
 
 def _origin_in_short(state: SettingState) -> str:
-    """Whose value it is, in a word."""
+    """The origin of its value, in a word."""
     if not state.origin:
         return "default"
     first = state.origin.split(",")[0]

@@ -171,7 +171,7 @@ class SetupScreen(Screen[None]):
             self._send(FetchModel(model_id=self._offer.id))
 
     def action_step_back(self) -> None:
-        """To the choice, or out of it."""
+        """Return to the choice, or leave."""
         match self._stage:
             case "choice":
                 self.dismiss()
@@ -337,7 +337,7 @@ class SetupScreen(Screen[None]):
 
 
 def _kept_for(offer: ModelOffer | None, found: ModelsFound) -> str:
-    """Whose key is kept that this model is used with, "" if none is."""
+    """The owner of the kept key that this model uses, "" if none is."""
     if offer is None:
         return ""
     whose = (offer.api_base or "").rstrip("/") or provider_prefix(offer.id)
@@ -345,7 +345,7 @@ def _kept_for(offer: ModelOffer | None, found: ModelsFound) -> str:
 
 
 def _forgetting_words(whose: str, found: ModelsFound, model: str) -> tuple[str, str]:
-    """Whose key it is, where it is, and what happens without it."""
+    """The owner of the key, its place, and what happens without it."""
     file = (whose, "file") in found.kept
     lines = [f"It is kept in {safe_text(found.key_file)}." if file else "It is kept in your keyring."]
     if any(one.current and _kept_for(one, found) == whose for one in found.offers):

@@ -109,7 +109,7 @@ class TimelinePane(Vertical):
         return key_hint(self.timeline, *keys, ("focus", "back"))
 
     def anchor_to_bottom(self) -> None:
-        """From now on, blocks that do not fill the room are at its lower edge: next to the question about them."""
+        """Put blocks that do not fill the room at its lower edge, next to the question about them."""
         self._anchored = True
         self._place()
 
@@ -193,7 +193,7 @@ class TimelinePane(Vertical):
         self.timeline.search(event.needle)
 
     def on_search_bar_accepted(self, event: SearchBar.Accepted) -> None:
-        """To the first match; n and N continue from there."""
+        """Go to the first match; n and N continue from there."""
         event.stop()
         if not self.timeline.matches:
             self.timeline.search(event.needle)

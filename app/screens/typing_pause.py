@@ -35,7 +35,7 @@ class TypingPause:
         self._painted = time.monotonic() + PAINTED
 
     async def wait(self) -> None:
-        """Until the next piece of work may begin."""
+        """Wait until the next piece of work may begin."""
         begun = time.monotonic()
         await asyncio.sleep(0)
         # No event says that a key was painted: it is a matter of time.

@@ -53,7 +53,7 @@ class VariablesPanel(Inspector):
             self._pane.show_table(f"{seen.name} · variable", table, seen.language)
 
     def take(self, found: VariablesFound | VariableSeen | FrameSeen | WidgetsFound) -> None:
-        """What the engine tells of a kernel that was looked into."""
+        """Handle a reply about a kernel's variables."""
         match found:
             case VariablesFound():
                 self.show(found)

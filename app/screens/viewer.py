@@ -205,7 +205,7 @@ class ViewerScreen(Screen[None]):
         self.query_one(SearchBar).begin()
 
     def action_find(self, step: int) -> None:
-        """To the next match, or the one before."""
+        """Go to the next match, or the one before."""
         if self._search is None:
             self.action_search()
             return

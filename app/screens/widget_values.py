@@ -51,12 +51,12 @@ def _stepped_number(control: WidgetControl, value: float, step: int) -> float:
 
 
 def _today() -> date:
-    """Of this machine's zone."""
+    """Today in this machine's time zone."""
     return datetime.now().astimezone().date()
 
 
 def _stepped_moment(moment: str, step: timedelta) -> str:
-    """With seconds where there are any; "" where the calendar ends."""
+    """Another moment, with seconds if it has any; "" where the calendar ends."""
     try:
         return str(datetime.fromisoformat(moment) + step).removesuffix(":00")
     except (ValueError, OverflowError):
@@ -82,7 +82,7 @@ def moment_from(control: WidgetControl, text: str) -> ControlValue:
 
 
 def range_from(control: WidgetControl, text: str) -> ControlValue:
-    """Both ends, with `–`, `..` or a space between them; WrongValue if the widget cannot have them."""
+    """Both ends, with `–`, `..` or a space between them; WrongValue if the widget does not allow them."""
     parts = text.replace("–", " ").replace("..", " ").replace(",", " ").split()
     if len(parts) != 2:
         raise WrongValue(f"Two numbers, such as 1 – 4. {bounds_in_words(control)}")

@@ -94,7 +94,7 @@ class WidgetsScreen(ModalScreen[None]):
         self._send(WatchWidgets(language=self._language))
 
     def take(self, found: WidgetsFound) -> None:
-        """What the engine tells of these widgets."""
+        """Handle a reply about these widgets."""
         if found.names != self._names:
             return
         self._telling = found.telling

@@ -46,7 +46,7 @@ class SettingEntry(NamedTuple):
 
     @property
     def key(self) -> str:
-        """As it is written, without quotes."""
+        """The key as it is written, without quotes."""
         return ".".join(self.path)
 
 
@@ -60,7 +60,7 @@ _ELSEWHERE = {
 
 
 def applies_when(key: str) -> str:
-    """From when on a change of this key holds, as a sentence."""
+    """When a change of this key applies, as a sentence."""
     return "Applies at once." if key in AT_ONCE else _ELSEWHERE.get(key, "Applies from the next start.")
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--ask", is_flag=True, help="Send the model a prompt of three words, which may cost something.")
 @common
 def doctor(flags: Flags, as_json: bool, ask: bool) -> None:
-    """Check settings, files, sandbox, kernel, model, terminal and clipboard; say what mends what fails.
+    """Check settings, files, sandbox, kernel, model, terminal and clipboard; say how to fix what fails.
 
     Exit code 1 if a check failed.
     """

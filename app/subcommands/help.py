@@ -57,8 +57,8 @@ def _topics() -> str:
 
 
 def _find_text(topic: tuple[str, ...]) -> str:
-    """Of a page, or of the section that explains the command or the word; UsageError if there is none, with the nearest
-    ones."""
+    """The text of a page, or of the section that explains the command or the word; UsageError if there is none, with
+    the nearest ones."""
     said = " ".join(topic).removeprefix("/")
     row = slash_rows().get(said)
     shell = said if row is None else row.shell

@@ -42,7 +42,7 @@ def kernels_list(server: str) -> None:
 
 
 def launch_here() -> "Launch":
-    """As a session in this folder would start kernels."""
+    """How a session in this folder would start kernels."""
     from oi_tui.app.engine.files.paths import config_dir
     from oi_tui.app.engine.files.settings_file import load_layers
     from oi_tui.app.engine.kernels.launch import Launch

@@ -56,7 +56,7 @@ def print_skills() -> None:
 @skills.command("show")
 @click.argument("name", type=words)
 def show_skill(name: str) -> None:
-    """Print the skill or function NAME: where it is, and what there is of it."""
+    """Print the skill or function NAME: its folder, its text and its files."""
     if (function := _function(name)) is not None:
         echo(safe_text(f"{function.name}  {function.path}"))
         echo(f"\n{safe_text(function.text)}")

@@ -31,7 +31,7 @@ def open_sessions() -> "Iterator[Store]":
 
 @contextmanager
 def claim_all(store: "Store", records: "Sequence[SessionRecord]") -> "Iterator[None]":
-    """Nobody has one of them open meanwhile; StoreError if somebody does."""
+    """Claim all of these sessions; StoreError if somebody has one open."""
     from oi_tui.app.engine.log.store import CLAIM_PATIENCE, Claims
 
     claims = Claims.for_database(store.path)

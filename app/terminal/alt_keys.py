@@ -27,7 +27,7 @@ _before = {sequence: _known.get(sequence) for sequence in _ALT}
 
 
 def tell_alt_keys(told: bool) -> None:
-    """From now on they are keys of their own, or what Textual takes them for."""
+    """Make them keys of their own, or what Textual takes them for."""
     for sequence, keys in _before.items():
         if told:
             _known[sequence] = _ALT[sequence]

@@ -30,6 +30,6 @@ def leave_at_signals(loop: asyncio.AbstractEventLoop, leave: Callable[[int], obj
 
 
 def leave_signals_alone() -> None:
-    """They end the program at once again."""
+    """Let signals end the program at once again."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)

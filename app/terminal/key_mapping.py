@@ -42,7 +42,7 @@ class KeyMapping:
         """The bindings of a widget as they were, and the number of the keymap that it has."""
 
     def use(self, keymap: Mapping[str, str]) -> None:
-        """From the next key on."""
+        """Applies from the next key on."""
         self._keymap, self._number = keymap, self._number + 1
 
     def declare(self, node: DOMNode, binding: Binding) -> None:

@@ -235,7 +235,7 @@ def _with_sixel(known: TerminalFacts, numbers: list[int]) -> TerminalFacts:
 
 
 def _is_light(text: str) -> bool:
-    """Of a colour as X writes it: `ffff/ffff/ffff`, with one to four digits each."""
+    """Whether a colour as X writes it is light: `ffff/ffff/ffff`, with one to four digits each."""
     red, green, blue = (int(part, 16) / int("f" * len(part), 16) for part in text.split("/")[:3])
     return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
 

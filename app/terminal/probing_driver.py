@@ -47,7 +47,7 @@ class ProbingDriver(GuardedDriver):
         return self._answers.known.clipboard
 
     def start_application_mode(self) -> None:
-        """As ever, and ask, but not again after a suspension."""
+        """As in the base, and send the questions, but not again after a suspension."""
         super().start_application_mode()
         if self._questions:
             self.write(self._questions)

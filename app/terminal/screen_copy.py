@@ -86,7 +86,7 @@ class ScreenCopy:
         """The strips of the last frames, by identity, and what they are as rows."""
 
     def forget(self) -> None:
-        """Nobody knows what the terminal shows now."""
+        """Forget what the terminal shows."""
         self._rows = [_unknown_row(self._columns)] * len(self._rows)
 
     def write(self, update: CompositorUpdate, console: Console, size: Size) -> str:
@@ -206,7 +206,7 @@ class ScreenCopy:
         return self._numbers[style]
 
     def _change_pen(self, before: int, after: int) -> str:
-        """From one style to another; both may be unknown, which means none."""
+        """Change from one style to another; either may be unknown, which means none."""
         old = self._pens[before] if before != UNKNOWN else Pen("", "")
         new = self._pens[after] if after != UNKNOWN else Pen("", "")
         if before == after:
@@ -303,7 +303,7 @@ def _differences(before: Row, after: Row) -> Iterator[tuple[int, list[Run]]]:
 
 
 def _stretches(lead: int, new: list[Run], old: list[Run] | None) -> Iterator[tuple[int, list[Run]]]:
-    """Those of the new cells that differ from the old ones, all of them without old ones; they begin at `lead`."""
+    """Stretches of the new cells that differ from the old ones, all of them without old ones; they begin at `lead`."""
     start = end = -1
     for x, cell in enumerate(new):
         if cell[1] == UNKNOWN:
@@ -322,7 +322,7 @@ def _stretches(lead: int, new: list[Run], old: list[Run] | None) -> Iterator[tup
 
 
 def _common_runs(one: Iterable[Run], other: Iterable[Run]) -> list[Run]:
-    """What both begin with."""
+    """Runs at the start that both rows have in common."""
     return [run for run, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))]
 
 

@@ -110,7 +110,7 @@ def choice_view(widget: KernelWidget) -> WidgetView:
 
 
 def several_view(widget: KernelWidget) -> WidgetView:
-    """Those of its options that are chosen."""
+    """A choice of several options."""
     options = _options(widget)
     places = [at for one in _items(widget.state.get("index")) if (at := _place(one, options)) is not None]
     line = _join(widget_label(widget), ", ".join(options[at] for at in places) or "–")
@@ -119,7 +119,7 @@ def several_view(widget: KernelWidget) -> WidgetView:
 
 
 def option_range_view(widget: KernelWidget) -> WidgetView:
-    """From one of its options to another."""
+    """A range of options."""
     options = _options(widget)
     places = [at for one in _items(widget.state.get("index")) if (at := _place(one, options)) is not None]
     if len(places) != 2:

@@ -125,7 +125,8 @@ def _wrong(said: str) -> StoreError:
 
 
 def _session(ours: object) -> SessionOutline | None:
-    """None for the notebook of another program, and for one of a newer version of ours: then the cells alone count."""
+    """None for the notebook of another program, and for one of a newer version of ours: then only the cells are
+    read."""
     if not isinstance(ours, dict) or ours.get("version") != NOTEBOOK_VERSION:
         return None
     try:

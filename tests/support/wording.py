@@ -46,6 +46,25 @@ NOT_SAID: dict[str, str] = {
 }
 """Pattern (case is ignored) to a better phrase."""
 
+RIDDLES: dict[str, str] = {
+    r"\btold\b|\btells? of\b": "is called with; gets, reads, is shown; describes, reports",
+    r"\b(?:what|all that) there is\b|\bwhat is (?:not )?there\b": "name it: the kernels, an existing file",
+    r"\bstand(?:s|ing)? (?:in|at|for|on|there|beside|before|above|below|behind|between|still)\b": "is in, replaces",
+    r"\bin the place of\b": "instead of",
+    r"\banew\b": "again",
+    r"\bwhom?ever\b": "the caller, the person who",
+    r"\bas ever\b": "as before, as usual, as in the base",
+    r"\bwhat both\b": "common to both",
+    r"\bmend(?:s|ed)?\b": "fix, correct",
+    r"\bcomes? of\b": "the result of",
+    r"\bsaid yes\b": "agreed",
+    r"\bl(?:ies|ie|ay)\b": "is",
+    r"\b(?:goes|go|going|went) on\b": "continues",
+}
+"""Of docstrings and comments: pattern (case is ignored, code in backquotes is left out) to a better phrase."""
+
+_RIDDLE = re.compile("|".join(f"(?:{pattern})" for pattern in RIDDLES), re.IGNORECASE)
+
 FOR_THE_MODEL = frozenset({"app/engine/agent/completion.py", "app/engine/agent/prompt.py"})
 """What only a model reads."""
 
@@ -64,6 +83,27 @@ def unwanted_words(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     said = said_in_source(text) if path.suffix == ".py" else _paragraphs(text)
     return [f"{line}: {match[0]}" for line, words in said for match in _BANNED.finditer(words)]
+
+
+def riddles(path: Path) -> list[str]:
+    """Line and words, of what docstrings and comments of a module say in riddles."""
+    text = path.read_text(encoding="utf-8")
+    if not _RIDDLE.search(text):
+        return []
+    return [
+        f"{line}: {match[0]}"
+        for line, words in _said_to_developers(text)
+        for match in _RIDDLE.finditer(re.sub(r"`[^`]*`", "", words))
+    ]
+
+
+def _said_to_developers(text: str) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.lineno, " ".join(str(node.value.value).split())
+    for number, line in enumerate(text.splitlines(), 1):
+        if (comment := re.search(r"(?:^|\s)# (.*)", line)) is not None:
+            yield number, comment[1]
 
 
 def said_in_source(text: str) -> Iterator[tuple[int, str]]:

@@ -194,7 +194,7 @@ class Panel(Vertical):
     # -- keys ----------------------------------------------------------------------------------------------
 
     def action_into_list(self, step: int) -> None:
-        """To the next row, with the keys of the list."""
+        """Go to the next row, with the keys of the list."""
         if self.rows.entry is not None:
             self.screen.set_focus(self.rows)
             self.rows.action_move(step)
@@ -218,7 +218,7 @@ class Panel(Vertical):
             self.post_message(self.CloseRequested())
 
     def toggle_archive(self) -> None:
-        """Those that were put away, or the others."""
+        """Show archived sessions, or the others."""
         self._stock.turn()
         self.query_one(Input).placeholder = "filter the archive…" if self.shows_archive else "filter or search…"
         self._refresh()

@@ -96,7 +96,7 @@ class RowRenderer:
         )  # fmt: skip
 
     def _facts(self, record: SessionRecord, room: int) -> Content:
-        """As many of them as there is room for, the most telling first."""
+        """As many facts as fit, the most useful first."""
         tags = [f"#{one_line(tag)}" for tag in record.tags]
         turns = quantity(record.turns, "turn") if record.turns else ""
         tokens = record.input_tokens + record.output_tokens
@@ -155,7 +155,7 @@ def age_text(active: float, now: float) -> str:
 
 @lru_cache(maxsize=1024)
 def folder_text(folder: str, home: str) -> str:
-    """As one would write it in a shell."""
+    """The folder as one would write it in a shell."""
     path = one_line(folder)
     if home and path == home:
         return "~"

@@ -191,7 +191,7 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
     # -- moving ----------------------------------------------------------------------------------------------
 
     def action_move(self, step: int) -> None:
-        """To the next one, or out of the list above its first."""
+        """Move to the next row, or out of the list above its first."""
         if not self._chosen:
             self.action_want("filter")
             return
@@ -202,7 +202,7 @@ class SessionRows(ScrollView, can_focus=True, inherit_bindings=False):
             self._go(self._chosen[place])
 
     def action_page(self, step: int) -> None:
-        """As far as what is on the screen."""
+        """Move as far as a screen of rows."""
         if not self._chosen:
             return
         row = self._starts[self._cursor] + step * max(1, self.size.height - 2)

@@ -36,7 +36,7 @@ class SessionsModel:
         return any(record.id == session_id for record in self._sessions)
 
     def turn(self) -> None:
-        """To those that were put away, or back to the others: nothing is known of them."""
+        """Change to the archived sessions, or back: none of them are known yet."""
         self.archived, self.known = not self.archived, False
         self._sessions, self._haystacks = [], None
         self.forget_search()

@@ -125,7 +125,7 @@ class _Sheet:
         self._placed: list[PlacedWord] = []
 
     def place(self, words: tuple[FigureWord, ...]) -> list[PlacedWord]:
-        """Those that belong together, the most telling ones first."""
+        """Place words that belong together, the most important ones first."""
         for role in _ROLES:
             mine = [word for word in words if word.role == role]
             for word in _thin(mine) if role.endswith("tick") else mine:

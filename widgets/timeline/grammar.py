@@ -1,8 +1,8 @@
 r"""The Markdown that models write: CommonMark, tables, strike-through, footnotes, and mathematics.
 
-Mathematics stands between `$`, `$$`, `\(` and `\[`, or in an environment. A dollar before a number is
-a price: a formula begins and ends without a space, and no letter or digit follows it. A displayed
-formula holds no empty line, so one that is never closed takes nothing of what comes after it.
+Mathematics is between `$`, `$$`, `\(` and `\[`, or in an environment. A dollar before a number is a price: a formula
+begins and ends without a space, and no letter or digit follows it. A displayed formula holds no empty line, so one that
+is never closed takes nothing of what comes after it.
 """
 
 import re

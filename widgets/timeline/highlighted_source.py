@@ -48,7 +48,7 @@ class HighlightedSource:
     """The lines of a source and their tokens."""
 
     def __init__(self, language: str, *, reveals: bool = False) -> None:
-        """With `reveals`, what hides in it is written out: so it is for code that runs or ran."""
+        """With `reveals`, hidden characters are written out: for code that runs or ran."""
         self.language = language
         self._reveals = reveals
         self.lines: list[str] = [""]

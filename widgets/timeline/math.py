@@ -59,8 +59,8 @@ class _Unreadable(Exception):
 def readable_math(latex: str, *, rows: bool = True) -> str:
     """A formula, with or without its dollars, in readable Unicode; safe to show. Never raises.
 
-    Matrices and aligned equations take several lines; with `rows` off, everything is on one. Text in
-    which formulas stand between dollars keeps its words.
+    Matrices and aligned equations take several lines; with `rows` off, everything is on one. Text with formulas between
+    dollars keeps its words.
     """
     latex = safe_text(latex).strip()
     if len(latex) > LONGEST_FORMULA:

@@ -44,7 +44,7 @@ def fraction(above: Sequence[Atom], below: Sequence[Atom]) -> Atom:
 
 
 def root(degree: str, inside: Sequence[Atom]) -> Atom:
-    """With its degree, if it is not the square root."""
+    """A root with its degree, if it is not the square root."""
     sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(degree) or (to_superscript(degree) or f"({degree})") + "√"
     radicand = whole(inside)
     return Atom(MathBox((sign + (radicand.text if radicand.single else f"({radicand.text})"),)))
@@ -67,7 +67,7 @@ def with_script(base: Atom, mark: str, script: Sequence[Atom]) -> Atom:
 
 
 def with_accent(name: str, text: str) -> Atom:
-    """With the accent on each character; a long text between the name of the accent and a parenthesis."""
+    """The text with the accent on each character; a long text in parentheses after the name of the accent."""
     if len(text) > MOST_MARKED:
         return Atom(MathBox((f"{name}({text})",)))
     marked = "".join(letter if letter == " " else letter + ACCENTS[name] for letter in text)

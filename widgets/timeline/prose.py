@@ -1,9 +1,8 @@
 """The model's Markdown as rows, linear in its length while it streams.
 
-Every finished top-level element is drawn once and never parsed again; only the last one is. An
-open fence does not even go through the Markdown parser: its lines go to a lexer that keeps its
-state. An element is drawn anew only when something gets defined that it refers to. Whether text
-arrives in pieces or at once gives the same rows.
+Every finished top-level element is drawn once and never parsed again; only the last one is. An open fence does not even
+go through the Markdown parser: its lines go to a lexer that keeps its state. An element is drawn again only when
+something that it refers to is defined. Whether text arrives in pieces or at once gives the same rows.
 """
 
 from collections import defaultdict

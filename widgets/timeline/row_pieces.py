@@ -56,7 +56,7 @@ class BlockDisplay(NamedTuple):
 
 
 class RowPiece(Protocol):
-    """Some rows, one under the other."""
+    """Some rows, one below the other."""
 
     @property
     def height(self) -> int:

@@ -41,7 +41,7 @@ class Needs(NamedTuple):
     """To stay readable."""
 
     def and_of(self, runs: Sequence[TextRun]) -> "Needs":
-        """With one more cell of the table in the column."""
+        """The needs with one more cell in the column."""
         text = "".join(text for text, _ in runs)
         natural = cell_len(text) if "\n" not in text else max(map(cell_len, text.split("\n")))
         if natural <= self.readable:

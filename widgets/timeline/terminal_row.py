@@ -48,7 +48,7 @@ class TerminalRow:
         return column + width
 
     def erase(self, column: int, how: int) -> None:
-        """To the end, from the start to the cursor, or all of it."""
+        """Erase to the end, from the start to the cursor, or all of it."""
         match how:
             case 0:
                 self.parts, self.cells = _part(self.parts, 0, column), min(column, self.cells)
@@ -92,7 +92,7 @@ def _cut(text: str, width: int, start: int, end: int) -> str:
 
 
 def _crop(text: str, room: int) -> tuple[str, int]:
-    """As much of the text as fits in this many cells, and its width."""
+    """The part of the text that fits in this many cells, and its width."""
     text = text[: 4 * room]  # more only if hardly anything of it can be seen
     width = text_width(text)
     if width <= room:
@@ -107,7 +107,7 @@ def text_width(text: str) -> int:
 
 
 def expand_tabs(text: str, column: int) -> str:
-    """With spaces for tabs, where the text begins in this column."""
+    """Replace tabs by spaces, for a text that begins in this column."""
     if "\t" not in text:
         return text
     *before, last = text.split("\t")

@@ -37,7 +37,7 @@ class TextLines:
 
     @property
     def measured_count(self) -> int:
-        """Of how many lines the height is known."""
+        """The number of lines whose height is known."""
         return len(self._heights)
 
     def invalidate(self, first: int) -> None:
@@ -70,7 +70,7 @@ class TextLines:
 
 
 class LineRows:
-    """Some lines, one under the other."""
+    """Some lines, one below the other."""
 
     def __init__(self, lines: TextLines, start: int, end: int) -> None:
         self._lines = lines

@@ -43,7 +43,7 @@ class ThoughtRows(DrawnContent):
         return wrap([(text, canvas.ink.dim)], min(canvas.room, PROSE_WIDTH))
 
     def _latest(self, canvas: Canvas) -> list[Line]:
-        """Of the end alone, however long it is by now."""
+        """The end of a thought, however long it is."""
         width = min(canvas.room, PROSE_WIDTH)
         text = clean_text(self._block.text[-(LATEST + 1) * width :]).strip()
         return wrap([(text, canvas.ink.faint)], width)[-LATEST:]

@@ -186,7 +186,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     def set_look(
         self, *, palette: Palette | None = None, graphics: Graphics | None = None, keys: BlockKeys | None = None
     ) -> None:
-        """From now on other colours, another way to show pictures (or cells of another size), or keys."""
+        """Use other colours, another way to show pictures (or cells of another size), or other keys."""
         canvas = self._view.canvas
         if palette is not None:
             ink = Ink(palette)
@@ -249,7 +249,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self.unseen = 0
 
     def validate_scroll_y(self, value: float) -> float:
-        """Within what there is by now. Textual knows the end of the last frame only, and would move the window there at
+        """Within the present rows. Textual knows the end of the last frame only, and would move the window there at
         each layout."""
         window = self._window
         return min(max(0.0, value), max(0, window.total - window.height))

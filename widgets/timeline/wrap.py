@@ -99,7 +99,7 @@ def crop(runs: Sequence[TextRun], width: int, more: str = "…") -> Line:
 
 
 def window(runs: Sequence[TextRun], shift: int, width: int) -> Line:
-    """The `width` cells of one row that begin `shift` cells after its start; `‹` and `›` tell of more."""
+    """The `width` cells of one row that begin `shift` cells after its start; `‹` and `›` show that there is more."""
     if not shift:
         return crop(runs, width, more="›")
     strip = Strip([Segment(text, style) for text, style in runs if text])

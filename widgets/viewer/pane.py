@@ -223,5 +223,5 @@ class TextPane(Widget, can_focus=True):
             self._show()
 
     def on_click(self, event: events.Click) -> None:
-        """To Textual, two clicks select all, and that may be a gigabyte."""
+        """Ignore two clicks: Textual would select all, which may be a gigabyte."""
         event.prevent_default()

@@ -38,11 +38,10 @@ class TableCursor:
         self._anchor = (self.row, self.column) if self._anchor is None else None
 
     def drop_selection(self) -> None:
-        """Nothing is selected any more."""
         self._anchor = None
 
     def select_all(self, grid: TableGrid) -> None:
-        """From the first cell to the last."""
+        """Select from the first cell to the last."""
         if grid.order and grid.matching:
             self._anchor = (0, grid.order[0])
             self.to(grid, grid.matching - 1, grid.order[-1])

@@ -171,7 +171,7 @@ class TableGrid:
         return True
 
     def next_order(self, at: int) -> tuple[int | None, bool]:
-        """By this column; the second time the other way round, the third time as they came."""
+        """The order by this column; the second time reversed, the third time the original one."""
         if self.sort != at:
             return at, False
         return (None, False) if self.descending else (at, True)

@@ -42,7 +42,7 @@ class TablePager:
         return self._loaded.gap if self.source is self._loaded and not is_ordered else None
 
     def describe_row(self, row: int) -> str:
-        """Where it is, in words."""
+        """The place of a row, in words."""
         grid, number, total, gap = self.grid, row + 1, self.grid.matching, self.gap
         if gap is not None:
             hidden = self._table.hidden_rows
@@ -102,7 +102,7 @@ class TablePager:
         return False
 
     def sort(self, at: int) -> None:
-        """By this column, the other way round, or as they came."""
+        """Sort by this column, reversed, or in the original order."""
         self._thaw()
         self.grid.reorder(*self.grid.next_order(at), self.grid.where)
 
@@ -112,7 +112,7 @@ class TablePager:
         self.grid.reorder(self.grid.sort, self.grid.descending, conditions)
 
     def renew(self) -> None:
-        """As it is now."""
+        """Load the present table again."""
         self._thaw()
         self.grid.mark = ""
         self.grid.reorder(self.grid.sort, self.grid.descending, self.grid.where)

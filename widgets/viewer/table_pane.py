@@ -194,7 +194,7 @@ class TablePane(Widget, can_focus=True):
         self._show(loads=again)
 
     def _take_part(self) -> None:
-        """There are perhaps fewer rows than before, and wider columns."""
+        """Show a part: there may be fewer rows than before, and wider columns."""
         self.cursor.to(self.grid, self.cursor.row)
         self._view.scroll(0)
         self._show(loads=False)

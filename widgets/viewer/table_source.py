@@ -11,7 +11,7 @@ MISSING = frozenset(("", "NaN", "NaT", "None", "<NA>", "null"))
 """Texts of cells in which nothing is."""
 
 GAP = "…"
-"""Stands in each cell of the row for those that are not here."""
+"""Fills the cells of the row that marks rows left out."""
 
 
 class NoRows(Exception):

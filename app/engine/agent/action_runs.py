@@ -60,7 +60,7 @@ class ActionRuns:
         self._choices, self._halt, self._emit = choices, halt, emit
         self._seal, self._can_ask, self._clock, self._time_limit, self._find_written, self._keeper = terms
         self._left: dict[str, WrittenFiles | None] = {}
-        """By block: which file changes of a run can be undone, until the person has been told."""
+        """By block: which file changes of a run can be undone, until they are reported."""
         self._inherited = 0 if runners.kernels.started_kernels() else len(transcript.blocks)
         self._executions: list[Execution] = []  # what runs; what it called is behind it
         self.calls = KernelCalls(runners, decisions, emit, self.action, self.execute, self.stop_called)
@@ -164,7 +164,7 @@ class ActionRuns:
         return any([await execution.answer(request_id, text) for execution in self._executions])
 
     def give_up_input(self) -> None:
-        """Nobody answers what is asked for."""
+        """Give up waiting for input."""
         for execution in self._executions:
             execution.give_up_input()
 

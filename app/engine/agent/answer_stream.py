@@ -97,7 +97,7 @@ class AnswerStream:
             self._emit(DecisionMade(block_id=block_id, verdict="skip", decider="rule", source=source, reason=THOUGHT))
 
     def _emit_timed(self, event: AnyEvent) -> None:
-        """With how long the model thought."""
+        """Emit an event, with how long the model thought."""
         match event:
             case ThoughtStarted():
                 self._thinks_since = self._clock()

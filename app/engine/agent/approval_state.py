@@ -15,7 +15,7 @@ class ApprovalState:
 
     @property
     def mode(self) -> ApprovalMode:
-        """As it was set last."""
+        """The mode that was set last."""
         return self._mode
 
     @mode.setter
@@ -25,7 +25,7 @@ class ApprovalState:
         self._mode = mode
 
     def copy(self) -> "ApprovalState":
-        """That of another session."""
+        """The state for another session."""
         other = ApprovalState(self.after_planning)
         other.mode = self._mode
         return other

@@ -123,7 +123,7 @@ class Budget:
 
 
 def dollars(amount: float) -> str:
-    """With three digits that say something, at least the cents: `$12.50`, `$0.12`, `$0.0345`, `$0.000001`."""
+    """Dollars with three significant digits, at least the cents: `$12.50`, `$0.12`, `$0.0345`, `$0.000001`."""
     places = 2
     while 0 < amount < 10.0 ** (2 - places) and places < 12:
         places += 1

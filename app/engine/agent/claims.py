@@ -36,8 +36,8 @@ def claimed_files(text: str) -> tuple[str, ...]:
 
 
 def missing_files(names: Iterable[str], folder: str, blocks: Iterable[Block]) -> tuple[str, ...]:
-    """Those that should be in the folder and are not; of what a run wrote in another place, the name is enough. For a
-    thread."""
+    """Files that should be in the folder and are missing. For a file that a run wrote elsewhere, the name is enough.
+    For a thread."""
     written = {os.path.basename(name) for name in _recorded_names(blocks)}
     return tuple(name for name in names if _is_missing(name, folder) and os.path.basename(name) not in written)[:MOST]
 

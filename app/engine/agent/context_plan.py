@@ -35,7 +35,7 @@ class SizedGroup(Protocol):
 
     @property
     def tokens(self) -> int:
-        """Of all of it."""
+        """Tokens of the whole group."""
         ...
 
     @property

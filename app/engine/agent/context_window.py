@@ -44,7 +44,7 @@ GUESS = 0.75
 
 
 class TokenScale:
-    """From estimates to what one model's server counts, as `counted = extra + factor * estimate`."""
+    """Converts estimates to the counts of one model's server: `counted = extra + factor * estimate`."""
 
     def __init__(self) -> None:
         self.factor, self.extra = 1.0, 0
@@ -259,7 +259,7 @@ _PARTS: dict[str, tuple[ContextState, ...]] = {
 
 
 def _part_name(part: InstructionPart) -> str:
-    """As the person knows it: a file by its name."""
+    """The name of a part for the person: a file by its name."""
     if part.origin in ("folder", "plugin"):
         return part.name
     return "your instructions" if part.origin == "own" else "instructions"

@@ -139,7 +139,7 @@ class Conversation:
 
     @property
     def withheld_names(self) -> dict[str, tuple[str, ...]]:
-        """By block: the names of the secrets that the last request was sent without."""
+        """By block: the names of the secrets that were withheld from the last request."""
         return {block_id: names for group in self._groups for block_id, names in group.withheld.items()}
 
 
@@ -187,7 +187,7 @@ def _merge(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
 
 
 def _with_insistence(messages: Iterable[ChatMessage]) -> Iterator[ChatMessage]:
-    """With the insistence that follows each answer that neither ran code nor was answered by the person."""
+    """Add the request to continue that follows each answer which neither ran code nor was answered by the person."""
     last = ""
     for message in messages:
         if last == message.role == "assistant":

@@ -114,7 +114,7 @@ class Decisions:
         self._taint, self._past = Taint(), ()
 
     def fork(self) -> "Decisions":
-        """Those of another session in the same kernels: what is known of these stays, grants do not."""
+        """Decisions for another session in the same kernels: facts about these stay, grants do not."""
         other = Decisions(
             self.mode, self._runners, can_ask=self._can_ask, policy=self.policy, past=self._past, look=self._look
         )

@@ -41,7 +41,7 @@ class Emitter:
         self._emitting = False
 
     def lead_to(self, transcript: Transcript) -> None:
-        """From now on to another session, which tells other observers."""
+        """Lead further events to another session and its observers."""
         self.observers = ()
         self._transcript = transcript
 

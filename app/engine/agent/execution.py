@@ -97,7 +97,7 @@ class Execution:
         """The kernel may be restarted, if nothing else stops the run."""
 
     async def run(self) -> KernelError | AuditError | None:
-        """From the start of the kernel, if it is cold, to `ExecutionFinished`; why nothing could be run at all."""
+        """Start the kernel if it is cold, and run until `ExecutionFinished`; returns why nothing could run at all."""
         if self.runner.state in ("cold", "dead"):
             self.tell_kernel("starting")
         begun, is_begun = self._clock(), False
@@ -140,7 +140,7 @@ class Execution:
         finally:
             self._over.set()
             if self._stopping is not None:
-                await asyncio.gather(self._stopping, return_exceptions=True)  # told by the epilogue, if by anybody
+                await asyncio.gather(self._stopping, return_exceptions=True)  # the epilogue reports an error
         self.tell_kernel(self.runner.state)
         return failure
 
@@ -218,7 +218,7 @@ class Execution:
                 self._emit(event)
 
     def give_up_input(self) -> None:
-        """Nobody answers what it asks, if it asks for anything."""
+        """Give up waiting for input, if it asks for any."""
         if self._input is not None and not self._answered:
             self._close_input(cancelled=True)
             self._go_without_input()

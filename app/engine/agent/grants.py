@@ -37,7 +37,7 @@ class GrantCase(NamedTuple):
 
 
 class Grants:
-    """Those of one session."""
+    """The grants of one session."""
 
     def __init__(self) -> None:
         self._sources: set[tuple[str, str, str, int]] = set()
@@ -47,7 +47,6 @@ class Grants:
         self._turn = False
 
     def forget(self) -> None:
-        """None holds any longer."""
         self._sources.clear()
         self._rules.clear()
         self._turn = False
@@ -107,7 +106,7 @@ class Grants:
 
 
 def _wider_rules(case: GrantCase) -> tuple[Rule, ...]:
-    """Those that an "always" beyond this exact source makes: of the commands of code, of the hosts of a call."""
+    """Rules for an "always" beyond this exact source: for the commands of code, or the hosts of a call."""
     if isinstance(case.block, CallBlock):
         return host_rules(case.ruling.reading) if case.ruling.reading is not None else ()
     return _command_rules(case)
@@ -132,7 +131,7 @@ def _may_grant_turn(case: GrantCase) -> bool:
 
 
 def _place(case: GrantCase) -> tuple[bool, bool]:
-    """Where it would run: what may be read in one place is something else in another."""
+    """The folder where it would run: a relative path means something else in another one."""
     return case.request.confinement.sandboxed, case.elsewhere
 
 

@@ -69,7 +69,7 @@ class CallDesk:
             await asyncio.wait(self._answers)
 
     def cancel(self) -> None:
-        """Nobody waits for anything any more."""
+        """Cancel all that wait."""
         for answering in self._answers:
             answering.cancel()
 
@@ -125,7 +125,7 @@ class KernelCalls:
         return stop
 
     def give_up(self, caller: str) -> None:
-        """Nobody waits any more for the call that is under way: it is interrupted, or not run at all."""
+        """The caller has stopped waiting: interrupt the present call, or do not run it at all."""
         self._given_up = True
         self._decisions.withdraw()
         self._interrupt(caller)

@@ -252,7 +252,7 @@ class Session:
             raise TurnStopped("kernel_error", failure.title)
 
     def _skip(self, block_id: str) -> None:
-        """Nobody is asked about this action."""
+        """Skip this action without asking."""
         block = self._runs.action(block_id)
         self.emit(decision_event(block, "skip", "rule", reason=self._obstacle(block) or "the turn was stopped"))
 
@@ -346,7 +346,7 @@ class Session:
         return await self._runs.answer(request_id, text)
 
     def give_up_waiting(self, why: str) -> None:
-        """Nobody answers: what waits for a decision is refused, for this reason, and what asks for input gets none."""
+        """Refuse what waits for a decision, with this reason, and decline what waits for input."""
         self.decisions.question.give_up(why)
         self._runs.give_up_input()
 

@@ -8,14 +8,14 @@ from oi_tui.app.engine.core.verbs import Decide, Revise
 
 
 class NoAnswer(NamedTuple):
-    """Nobody answered a question, and it is asked no longer."""
+    """Nobody answered a question, and it was withdrawn."""
 
     request_id: str
     why: str
 
 
 class OpenQuestion:
-    """Of one session; `answer`, `withdraw` and `give_up` reach into the `ask` that waits."""
+    """The question of one session; `answer`, `withdraw` and `give_up` end the `ask` that waits."""
 
     def __init__(self, turns: asyncio.Lock) -> None:
         """`turns` is a lock: one question at a time."""

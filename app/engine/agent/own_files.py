@@ -32,7 +32,7 @@ class _Stamp(NamedTuple):
 
 
 class OwnFiles:
-    """Those of one session."""
+    """The own files of one session."""
 
     def __init__(self, look: WorkLook) -> None:
         self._look = look
@@ -43,7 +43,7 @@ class OwnFiles:
         """The files a current run may change, as they were at its start."""
 
     async def find_losses(self, targets: Sequence[Target]) -> tuple[Loss, ...]:
-        """What of other people's work would be overwritten."""
+        """The work of others that would be overwritten."""
         found = await _in_thread(lambda: self._foreign_losses(targets))
         return found if found is not None else (Loss(targets[0], targets[0].path, TOO_LATE),)
 
@@ -67,7 +67,8 @@ class OwnFiles:
         self._made = {path: stamp for path, stamp in self._made.items() if self._before.get(path, _NEVER) == stamp}
 
     async def end_run(self, made: Iterable[str] = ()) -> None:
-        """It has run: what changed meanwhile is the session's own, and those are that it wrote whole."""
+        """After a run: files that changed meanwhile and that it names are the session's own, and those that it wrote as
+        a whole."""
         before, wrote = self._before, (*self._made, *made)
         self._before = {}
         if not before and not wrote:

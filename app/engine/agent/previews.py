@@ -39,18 +39,18 @@ class CallFacts(NamedTuple):
 
 
 class Previews:
-    """Those of one session, one at a time."""
+    """The previews of one session, one at a time."""
 
     def __init__(self) -> None:
         self._waiting: asyncio.Task[RichOutput | None] | None = None
 
     def give_up(self) -> None:
-        """Nobody wants to see it any more."""
+        """Stop making the present preview."""
         if self._waiting is not None:
             self._waiting.cancel()
 
     async def facts(self, tool: Tool | None, source: str) -> CallFacts:
-        """Of a call with these arguments; nothing of code."""
+        """Facts about a call with these arguments; none about code."""
         if tool is None:
             return CallFacts()
         known = CallFacts(tool.origin, tool.may_call, editable=_editable(tool, source))

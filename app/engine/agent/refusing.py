@@ -54,7 +54,8 @@ def refuse_unanswered(block: ActionBlock, answer: NoAnswer) -> Settled:
 
 
 def refuse_unasked(block: ActionBlock, ruling: PolicyDecision, objection: str) -> Settled:
-    """Nobody can decide. If a rule or the source itself is the reason, the model gets it and continues."""
+    """Refuse because nobody can decide. If a rule or the source itself is the reason, the model gets it and
+    continues."""
     if not objection and ruling.ground != "mode":
         why = f"{NOBODY}, which is needed because of {ruling.by}"
         return Settled(decision_event(block, "skip", "rule", reason=why))

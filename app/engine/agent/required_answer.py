@@ -19,7 +19,7 @@ UNFIT = "The answer does not fit the schema."
 
 
 class RequiredAnswer:
-    """Of one session: what its next turns must end with."""
+    """The form of one session's answers: what its next turns must end with."""
 
     def __init__(self, emit: Emit, tries: Callable[[], int]) -> None:
         """`tries` says how often the model is asked again."""
@@ -45,7 +45,7 @@ class RequiredAnswer:
         return self._schema is not None and self._demanded
 
     def demand(self, schema: str) -> None:
-        """From the next turn on, answers must fit this schema, "" for none. SettingsError if it is none."""
+        """Require this schema of answers from the next turn on, "" for none. SettingsError if it is not valid."""
         self._schema = AnswerSchema.from_text(schema) if schema else None
 
     def require(self, schema: AnswerSchema | None) -> None:

@@ -30,7 +30,7 @@ class RejoinedRun:
         return self._kernel.generation
 
     async def start(self) -> None:
-        """It has been started."""
+        """The kernel runs already."""
 
     async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
         return await self._kernel.rejoin(emit)

@@ -81,7 +81,7 @@ class SessionChoices:
         self._tell()
 
     def set_complete(self, on: bool) -> None:
-        """From the next answer without code on."""
+        """Applies from the next answer without code."""
         self.complete = on
         self._tell()
         self._emit(NoticeAdded(block_id=new_id(), level="info", title=INSISTS if on else INSISTS_NOT))

@@ -39,7 +39,7 @@ class Steering:
         self._objection = objection
 
     def begin_turn(self) -> None:
-        """Nobody has asked this turn to pause."""
+        """Forget a request to pause an earlier turn."""
         self.pausing = False
 
     def pause(self) -> None:

@@ -1,6 +1,6 @@
 """Calls that a tool makes of other tools: each is an action of its own, decided about, sealed and run like a model's.
 
-A call is allowed without a question where the policy allows it, or where the person said yes to a call whose question
+A call is allowed without a question where the policy allows it, or where the person approved a call whose question
 named this tool (`Tool.may_call`), and nothing but the mode asks about it.
 """
 
@@ -127,7 +127,7 @@ class ToolCalls:
             raise
 
     async def _run(self, caller_id: str, block_id: str, ruling: PolicyDecision) -> None:
-        """To its end, also where nobody waits for it any more: it is stopped then."""
+        """Run the call to its end. If the caller has gone, it is stopped."""
         run = asyncio.ensure_future(self._execute(block_id, ruling))
         cancelled = False
         while not run.done():

@@ -28,7 +28,7 @@ class RunKeeper(Protocol):
         ...
 
     async def end(self, block_id: str) -> WrittenFiles | None:
-        """It is over: how many files can be brought back, and which are deleted; None if that is not known yet."""
+        """The run is over: how many files can be restored, and which were deleted; None if that is not known yet."""
         ...
 
     async def remarks(self, named: Sequence[str]) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ NO_KEEPER: RunKeeper = _NoKeeper()
 
 
 def with_undo(written: WrittenFiles | None, left: WrittenFiles | None) -> WrittenFiles | None:
-    """Both as one: what was written, and what can be undone."""
+    """The written files with what can be undone."""
     if left is None or not (left.undoable or left.lost):
         return written
     return msgspec.structs.replace(left, files=written.files if written else (), more=written.more if written else 0)

@@ -21,8 +21,8 @@ Order within one session (brackets: may be absent, star: any number):
       )*
       TurnEnded )*
 
-What another assistant proposes (`oi-tui mcp serve`) stands between turns: code or a call, decided about and run as in
-a step, without `TurnStarted` and `StepStarted`.
+What another assistant proposes (`oi-tui mcp serve`) comes between turns: code or a call, decided about and run as in a
+step, without `TurnStarted` and `StepStarted`.
 
 To rebuild the state of a kernel, runs that are on record are repeated between turns: for each block `RerunStarted`
 ( InputRequested InputAnswered )* `RerunFinished`; what comes out is compared with the record and does not replace it.
@@ -326,7 +326,7 @@ class DecisionMade(Event, frozen=True, kw_only=True, tag=True):
     Verdict `always`: which rules it made, "" for this exact source only."""
     request_id: str | None = None
     ending: Ending | None = None
-    """With a refusal that only a file tells of: nobody refused it."""
+    """With a refusal that is read from a file: nobody refused it."""
     install: bool = False
     """Verdict `run`: includes the access offered for an installation, once."""
 

@@ -57,7 +57,7 @@ class WrittenFile(Value, frozen=True, kw_only=True):
 
 
 class WrittenFiles(Value, frozen=True, kw_only=True):
-    """Those of one run, the newest first."""
+    """The files of one run, newest first."""
 
     files: tuple[WrittenFile, ...] = ()
     more: int = 0

@@ -297,7 +297,7 @@ class ScreenSection(SettingsSection, frozen=True, kw_only=True):
     keys: Literal["default", "vim", "emacs"] = "default"
     """Set of keys; your own of `[keys]` are over it."""
     linear: bool = False
-    """Plain lines and a prompt in the place of the screen, for screen readers and braille lines, as `--linear` does."""
+    """Plain lines and a prompt instead of the screen, for screen readers and braille lines, as `--linear` does."""
     mouse: bool = True
     """Use the mouse here; off, the terminal selects text by itself."""
     images: ImageMode = "auto"

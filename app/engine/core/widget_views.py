@@ -8,7 +8,7 @@ import msgspec
 from oi_tui.app.engine.core.widget_controls import ControlValue, WidgetControl
 
 REFERENCE = "IPY_MODEL_"
-"""Stands before the name of another widget in a state."""
+"""The prefix of a reference to another widget in a state."""
 
 MOST_REFERENCES = 500
 """Widgets that one part of a state can name."""

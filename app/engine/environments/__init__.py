@@ -1,1 +1,1 @@
-"""Python environments: what there is on this machine, and which one code runs in."""
+"""Python environments: finds those of this machine, and the one that code runs in."""

@@ -208,7 +208,7 @@ def _config(prefix: Path) -> dict[str, str] | None:
 
 
 def _conda_version(prefix: Path) -> str:
-    """From the record of its package: `python-3.12.4-h99e1_0.json`."""
+    """The version in the name of its package record: `python-3.12.4-h99e1_0.json`."""
     for name in _names_in(prefix / "conda-meta"):
         if name.startswith("python-") and (match := _VERSION.fullmatch(name.split("-")[1])):
             return match[1]

@@ -61,7 +61,7 @@ class ExtractionPlan:
 
     @property
     def digest(self) -> str:
-        """Of all that changes answers."""
+        """Digest of everything that changes answers."""
         told = json.dumps([self.schema.schema, self.task, self.model, self.fields], sort_keys=True)
         return hashlib.sha256(told.encode(errors="replace")).hexdigest()
 
@@ -193,7 +193,7 @@ class Extraction:
         self._progress(tally)
 
     def _note_failure(self, record: SourceRecord, error: ModelError) -> JournalLine | None:
-        """None where it is not the record: that is asked about again another time."""
+        """None if the record is not the cause: it will be asked about again."""
         self._in_a_row += 1
         if error.kind in HOPELESS or self._in_a_row >= IN_A_ROW:
             self.tally.stop = self.tally.stop or ("budget" if error.kind == "budget" else "model")

@@ -133,7 +133,7 @@ class _RowLines:
 
 
 def _files(folder: Path, paths: Sequence[Path]) -> Iterator[SourceRecord]:
-    """Of those within the folder; hidden ones and links are left out."""
+    """The files within the folder; hidden ones and links are left out."""
     for path in paths:
         name = path.relative_to(folder)
         above = (folder / part for part in list(name.parents)[:-1])

@@ -143,7 +143,7 @@ def _is_alive(path: Path) -> bool:
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Nobody else makes a socket there meanwhile."""
+    """Hold a lock while a socket is made in the folder."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

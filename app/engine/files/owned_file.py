@@ -91,7 +91,7 @@ def _all_of(descriptor: int, most: int) -> bytes:
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Nobody else who asks so changes this file meanwhile. OiTuiError where nobody could write there."""
+    """Lock this file against other processes of ours. OiTuiError if nobody could write there."""
     try:
         descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:

@@ -110,7 +110,7 @@ class PluginFailed(Exception):
 
 
 class PluginHung(PluginFailed):
-    """It reached its time limit."""
+    """The plugin reached its time limit."""
 
 
 class CallTime:

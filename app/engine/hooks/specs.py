@@ -119,7 +119,7 @@ class EngineHooks:
         """Text for the system message, called once per session, before its first request; at most 4,000 characters are
         used. /instructions shows it with the name of the plugin."""
 
-    # -- what there is
+    # -- additions
 
     @_hookspec
     def register_tools(self) -> Iterable[Tool]:  # type: ignore[empty-body] # a specification

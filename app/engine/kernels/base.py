@@ -165,8 +165,8 @@ class RejoinableKernel(Kernel, Protocol):
     """A kernel on a server, which may outlive us."""
 
     async def come_back(self, block_id: str, source: str) -> ComeBack:
-        """To the kernel that this session left alive. `block_id` is the run that it did not see the end of, "" if there
-        is none. KernelError if the server cannot be reached: the next run tries again."""
+        """Reconnect to the kernel that this session left alive. `block_id` is the run that it did not see the end of,
+        "" if there is none. KernelError if the server cannot be reached: the next run tries again."""
         ...
 
     async def rejoin(self, emit: Emit) -> RunResult:
@@ -254,7 +254,7 @@ class KernelSource(Protocol):
         ...
 
     def started_kernels(self) -> tuple[Kernel, ...]:
-        """Those that have been started."""
+        """The kernels that have been started."""
         ...
 
 

@@ -27,7 +27,7 @@ from oi_tui.app.engine.kernels.message_desk import (
 from oi_tui.app.engine.kernels.processes import cancel_tasks
 
 DELIMITER = b"<IDS|MSG>"
-"""Stands between the addresses of a message and its parts: signature, header, parent header, metadata, content."""
+"""Separates the addresses of a message from its parts: signature, header, parent header, metadata, content."""
 
 BEAT_STEP = 1.0
 """Seconds of one look for a heartbeat; of several, so that it does not matter if we were stopped ourselves."""

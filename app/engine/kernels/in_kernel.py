@@ -284,7 +284,7 @@ def publish(kernel: Any, kind: str, content: dict[str, Any], parent: Any) -> Non
 
 
 def cut_stacks(shell: Any) -> None:
-    """Of a very deep stack only both ends are formatted: nine thousand frames would take half a minute."""
+    """Format only both ends of a very deep stack: nine thousand frames would take half a minute."""
     formatter = shell.InteractiveTB
     records = formatter.get_records
 

@@ -74,7 +74,7 @@ class ComputerFinder(importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, origin="oi-tui") if name == MODULE else None
 
     def create_module(self, _spec: Any) -> None:
-        """None: Python makes a plain module."""
+        """None lets Python create a plain module."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Give it its functions, which know this kernel."""

@@ -145,7 +145,7 @@ def exact_text(value: Any, text: Any) -> str:
 
 
 def fitting(cells: list[list[str]]) -> list[list[str]]:
-    """As many rows as fit into one answer, one at least."""
+    """As many rows as fit into one answer, at least one."""
     size = 0
     for number, row in enumerate(cells):
         size += sum(map(len, row))

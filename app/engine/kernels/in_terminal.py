@@ -70,7 +70,7 @@ class TerminalAgent:
         self._over = False
 
     def serve(self) -> None:
-        """Until it is asked to end, or nobody speaks any more."""
+        """Serve until asked to end, or until the connection is silent."""
         for name in ("SIGHUP", "SIGTERM"):
             signal.signal(getattr(signal, name), _leave)
         signal.signal(signal.SIGINT, signal.SIG_IGN)

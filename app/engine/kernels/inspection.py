@@ -79,7 +79,7 @@ class VariableDetail(Value, frozen=True, kw_only=True):
     text: str | None
     """None: there is no such variable."""
     table: Any = None
-    """Of a frame, as `in_kernel_tables.py` tells of one that is shown."""
+    """Of a frame, in the form of `in_kernel_tables.py`."""
 
 
 class FrameAnswer(Value, frozen=True, kw_only=True):

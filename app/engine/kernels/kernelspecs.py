@@ -30,7 +30,7 @@ def read_kernelspecs() -> dict[str, str] | None:
 
 
 def _folders() -> dict[str, Path]:
-    """By name: of two with the same one the first counts."""
+    """Folders of kernelspecs by name; of two with the same name the first is used."""
     folders: dict[str, Path] = {}
     for place in _places():
         try:

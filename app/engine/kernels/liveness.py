@@ -87,7 +87,7 @@ class LivenessWatch:
         self._told_wait = False
 
     async def watch(self) -> None:
-        """Until the run is over."""
+        """Watch the process until the run is over."""
         run, patience = self._run, self._patience
         if not await self._over_within(patience.start):
             while not run.over.is_set():

@@ -84,7 +84,7 @@ class LocalSeat:
         self._pressing: asyncio.TimerHandle | None = None
 
     async def arrive(self) -> None:
-        """Nothing to do: bash runs on this machine."""
+        """Nothing to do, since bash runs on this machine."""
 
     async def start(self, ears: ShellEars) -> None:
         self._ears = ears
@@ -164,7 +164,7 @@ class LocalSeat:
     # -- the process -----------------------------------------------------------------------------------
 
     async def _make_folder(self) -> Path:
-        """With all that is needed to start in it; the sandbox's own, if there is one."""
+        """The folder that it starts in, with everything it needs; the sandbox's own, if there is one."""
         launch = self._launch
         if launch.enclosure is None:
             return self._folder_end.enter_context(socket_folder())

@@ -35,7 +35,7 @@ class Ring:
             self._size -= len(self._pieces.popleft())
 
     def skip(self, characters: int, lines: int) -> None:
-        """There was omitted text between the earlier and the next text."""
+        """Note that text was omitted between the earlier and the next text."""
         self._characters = min(self._characters + characters, MOST)
         self._lines = min(self._lines + lines, MOST)
         self._pieces.clear()

@@ -248,7 +248,7 @@ class OutputStream:
             self.detach()
 
     def detach(self, *, flush: bool = False) -> None:
-        """Nobody wants to know any more; with `flush`, but of what is gathered."""
+        """Stop emitting; with `flush`, emit what was collected first."""
         if flush:
             self._flush()
         self._emit = None
@@ -356,7 +356,7 @@ class OutputStream:
         self._put(OutputsCleared(block_id=self._block_id))
 
     def _fitting(self, output: RichOutput, charged: DisplayCharge) -> RichOutput | None:
-        """As much of it as there is room for beside what the display took already."""
+        """The part that fits within the limit, besides what the display uses already."""
         room = self._rich_room + charged.rich
         used = 0
         data: dict[str, Any] = {}

@@ -63,7 +63,7 @@ _OF_OUR_POLICY = "Unrecognized Content-Security-Policy directive"
 
 
 class PageNotDrawn(OiTuiError):
-    """There is no picture of a page; the title says why."""
+    """A page could not be drawn; the title says why."""
 
 
 class Said(NamedTuple):

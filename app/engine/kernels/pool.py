@@ -157,11 +157,11 @@ class Kernels:
         return self._tool_kernels[may]
 
     def started_kernels(self) -> tuple[Kernel, ...]:
-        """Those that were started at least once."""
+        """The kernels that were started at least once."""
         return tuple(kernel for kernel in self._kernels.values() if kernel.generation > 0)
 
     def left_alive(self) -> tuple[RejoinableKernel, ...]:
-        """Those on a server that this session had when it was left, and that may still live."""
+        """Kernels on a server that this session left running, and that may still live."""
         languages = self._there.left_languages() if not self.started_kernels() else ()
         return tuple(kernel for kernel in map(self.get, languages) if isinstance(kernel, RemoteKernel))
 

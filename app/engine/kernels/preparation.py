@@ -22,14 +22,15 @@ del _path, _sys
 
 
 def at_start() -> str:
-    """As a cell, before all others."""
+    """The code that runs as a cell before all others."""
     parts = ("", "_frames", "_tables", "_figures", "_background", "_computer")
     source = "\n\n".join(_text(f"in_kernel{part}.py") for part in parts)
     return f"exec(compile({source!r}, '<oi-tui>', 'exec'), {{'__name__': 'oi_tui_in_kernel'}})"
 
 
 def in_a_foreign_kernel() -> str:
-    """As a cell, where somebody else started the kernel: only what answers questions about variables."""
+    """The code that runs as a cell in a kernel that somebody else started: only what answers questions about
+    variables."""
     space = {"__name__": "oi_tui_in_kernel", "OI_TUI_IS_GUEST": True}
     return f"exec(compile({_text('in_kernel.py')!r}, '<oi-tui>', 'exec'), {space!r})"
 
@@ -44,12 +45,12 @@ def limit_functions(allow: Sequence[str], deny: Sequence[str], begins: Sequence[
 
 
 def for_tool_files() -> str:
-    """As a cell, in the kernel that calls functions of tool files."""
+    """The code that runs as a cell in the kernel for functions of tool files."""
     return _text("in_kernel_tool_file.py")
 
 
 def for_inspection() -> str:
-    """As a part, before the first question about variables or names."""
+    """The code that is sent before the first question about variables or names."""
     parts = ("look", "frames", "rows", "queries", "variables", "names")
     return "\n\n".join(_text(f"in_kernel_{part}.py") for part in parts)
 

@@ -41,7 +41,7 @@ class OomCheck:
 
     @property
     def has_run_out(self) -> bool | None:
-        """None where the system does not tell."""
+        """None if the system does not report it."""
         now = self._count()
         return None if now is None or self._before is None else now > self._before
 

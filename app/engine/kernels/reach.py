@@ -15,7 +15,7 @@ _KNOWN: tuple[Language, ...] = ("python", "shell")
 
 
 def reach_of(profile: Profile, language: Language) -> Reach:
-    """Of code of this language in a sandbox that encloses."""
+    """The places that code of this language can reach in a sandbox."""
     work = (profile.workspace, *profile.writable)
     shown = [
         *(*work, *profile.readable, *places.python_places(profile), *places.fonts(profile.home)),

@@ -55,7 +55,8 @@ class Echo:
 
 
 class TerminalQuestions:
-    """Of one run. A question is an unfinished line on the terminal, or a terminal that hides what is typed."""
+    """The questions of one run. A question is an unfinished line on the terminal, or a terminal that hides what is
+    typed."""
 
     def __init__(self, run: OutputStream, echoes: Callable[[], bool]) -> None:
         self._run = run

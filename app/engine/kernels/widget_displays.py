@@ -60,7 +60,7 @@ class WidgetDisplays:
         """Seconds in which changes are gathered now."""
 
     def take(self, kind: str, content: Mapping[str, Any]) -> None:
-        """What a kernel tells of a widget: `comm_open`, `comm_msg` or `comm_close`."""
+        """Process a kernel's message about a widget: `comm_open`, `comm_msg` or `comm_close`."""
         match content:
             case {"comm_id": str(name), "data": {"state": dict(state), **more}} if (
                 content.get("target_name") == TARGET if kind == "comm_open" else name in self._states

@@ -178,7 +178,7 @@ class WorkerKernel:
             return "restart"
 
     async def _abandon(self, run: OutputStream) -> None:
-        """Nobody waits for it any more: it may end by itself within a moment, or its process is killed."""
+        """Stop waiting for the worker: it may exit by itself within a moment, or its process is killed."""
         run.interrupting = True
         if self._worker is not None:
             self._worker.press(self._worker.rungs[0])

@@ -86,7 +86,7 @@ MODELS: tuple[LocalModel, ...] = (
 
 
 def offered_models() -> tuple[LocalModel, ...]:
-    """Those that people are asked about, best first."""
+    """The models that people are offered, best first."""
     return tuple(model for model in MODELS if not model.hidden)
 
 

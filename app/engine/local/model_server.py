@@ -177,7 +177,7 @@ class LocalServer:
                 await process.wait()
 
     def _start_error(self, title: str, hint: str) -> LocalModelError:
-        """With the end of the log, in the folded details."""
+        """The error, with the end of the log in the folded details."""
         with contextlib.suppress(OSError):
             tail = self.log.read_bytes()[-4000:].decode(errors="replace").strip()
             return LocalModelError(title, hint=hint, details=f"{tail}\n\n(from {self.log})")

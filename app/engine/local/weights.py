@@ -52,7 +52,7 @@ class Weights:
             return False
 
     def installed_models(self) -> tuple[LocalModel, ...]:
-        """Those that are here, in the catalogue's order."""
+        """The installed models, in the catalogue's order."""
         return tuple(model for model in self._models if self.is_installed(model))
 
     def verify(self, model: LocalModel) -> bool:

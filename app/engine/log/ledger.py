@@ -81,7 +81,8 @@ class Ledger:
         return Spending._make(row)
 
     def seconds_until_below(self, *, requests: int, tokens: int) -> float:
-        """Until the last minute has fewer requests and tokens than these (0 is no limit); 0.0 if it has already."""
+        """Seconds until the last minute has fewer requests and tokens than these (0 is no limit); 0.0 if it has
+        already."""
         now = time.time()
         with self._failures():
             found = self._open().execute(LAST_MINUTE, (now - MINUTE,)).fetchall()

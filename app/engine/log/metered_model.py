@@ -1,4 +1,4 @@
-"""Stands between a session and its model: times each request, logs it and hands on what it cost.
+"""Wraps the model of a session: times each request, logs it and reports its cost.
 
 At level debug the log has the words of request and answer, too.
 """

@@ -68,11 +68,11 @@ class Agreements:
         return self._find(server).tools
 
     def pin(self, server: NamedServer, tools: Mapping[str, Pinned]) -> None:
-        """From now on this is what it offers."""
+        """Record this as what it offers."""
         self._change(server, tools=_shorten(tools))
 
     def forget(self, server: NamedServer) -> None:
-        """It is asked about again, should it come back."""
+        """Remove the agreement: if the server returns, the person is asked again."""
         with self._lock():
             kept = self._read()
             if kept.servers.pop(server.key, None) is not None:
@@ -106,7 +106,7 @@ class Agreements:
 
 
 def known_agreements() -> Agreements:
-    """Those of this person."""
+    """The agreements of this person."""
     return Agreements(data_dir() / AGREEMENTS_FILE)
 
 
@@ -118,7 +118,7 @@ def _shorten(tools: Mapping[str, Pinned]) -> dict[str, dict[str, Any]]:
 
 
 def digest_of_tools(tools: Mapping[str, Pinned]) -> str:
-    """Of all of them together."""
+    """One digest of all tools."""
     return text_digest(json.dumps(tools, sort_keys=True))
 
 

@@ -27,7 +27,7 @@ class ServerFault(Exception):
 
 
 class ServerAnswer(Value, frozen=True, kw_only=True):
-    """Of a call, or a resource."""
+    """The answer to a call, or the content of a resource."""
 
     parts: tuple[dict[str, str], ...] = ()
     """Each with `text`, or with `mime` and `data` (base64)."""
@@ -40,7 +40,7 @@ class ServerAnswer(Value, frozen=True, kw_only=True):
         return cut_text("\n".join(safe_text(part["text"][: LONGEST_TEXT + 1]) for part in self.parts if "text" in part))
 
     def pictures(self) -> Iterator[RichOutput]:
-        """Those that are what they claim to be."""
+        """The pictures that can be decoded."""
         shown = 0
         for part in self.parts:
             if shown < MOST_PICTURES and "data" in part and _is_picture(part["mime"], part["data"]):

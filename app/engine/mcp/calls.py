@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Calls:
-    """Of one server; one at a time, so that a question of the server is known to be about the call that runs."""
+    """The calls of one server, one at a time, so that a question of the server belongs to the call that runs."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Calls:
         return self._result(answer, output)
 
     async def _answer(self, name: str, arguments: Arguments, output: ToolOutput) -> ServerAnswer:
-        """Of the server; ServerFault also where it ends meanwhile."""
+        """The answer of the server; ServerFault also if it ends meanwhile."""
 
         def report(done: float, total: float | None, message: str) -> None:
             with suppress(ValueError, TypeError):

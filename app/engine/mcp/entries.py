@@ -87,7 +87,7 @@ class ServerEntry(Value, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @property
     def digest(self) -> str:
-        """Of all that it is; two that differ in anything have different ones."""
+        """Digest of the whole entry; any difference gives another one."""
         told = msgspec.structs.replace(self, disabled=False)
         return text_digest(json.dumps(msgspec.to_builtins(told), sort_keys=True))
 
@@ -115,7 +115,7 @@ class NamedServer(Value, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """Whose it is, exactly: no two servers have the same."""
+        """The key of an agreement, which no two servers share."""
         return f"{self.folder}:{self.name}"
 
 

@@ -43,7 +43,7 @@ class UnusableOffer(Exception):
 
 
 class ToolOffer(Value, frozen=True, kw_only=True):
-    """A tool, as a server tells of it."""
+    """A tool, as a server describes it."""
 
     name: str
     description: str = ""
@@ -184,7 +184,7 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def clean_offers(offers: Sequence[ToolOffer]) -> tuple[dict[str, ToolOffer], list[str]]:
-    """By the name that a model calls them by, and in words what was left out."""
+    """The tools by the name that a model uses, and a description of what was left out."""
     found: dict[str, ToolOffer] = {}
     left_out: list[str] = []
     names: set[str] = set()
@@ -206,7 +206,7 @@ def clean_offers(offers: Sequence[ToolOffer]) -> tuple[dict[str, ToolOffer], lis
 
 
 def clean_resources(offers: Iterable[ResourceOffer]) -> tuple[ResourceOffer, ...]:
-    """Those whose address can be written in a prompt, as they may be shown."""
+    """Resources whose address can be written in a prompt, cleaned."""
     return tuple(
         msgspec.structs.replace(offer, name=safe_line(offer.name, 100), description=safe_line(offer.description))
         for offer in offers
@@ -215,7 +215,7 @@ def clean_resources(offers: Iterable[ResourceOffer]) -> tuple[ResourceOffer, ...
 
 
 def clean_prompts(offers: Iterable[PromptOffer]) -> tuple[PromptOffer, ...]:
-    """Those that can be typed, as they may be shown; of two that are typed the same the first."""
+    """Prompts that can be typed, cleaned; of two that are typed the same way the first."""
     found: dict[str, PromptOffer] = {}
     for offer in offers:
         names = (offer.name, *offer.arguments)

@@ -35,12 +35,12 @@ class PackageDownload(Value, frozen=True, kw_only=True):
 
     @property
     def source(self) -> str:
-        """Where it comes from, as people call it."""
+        """The source of the package, as people call it."""
         return "PyPI" if self.tool == "uv" else "npm"
 
     @property
     def folder(self) -> Path:
-        """Where it is kept."""
+        """The folder where it is kept."""
         told = json.dumps([self.tool, self.packages, self.program, self.python])
         return servers_dir() / text_digest(told)[:16]
 

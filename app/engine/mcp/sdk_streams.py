@@ -28,7 +28,7 @@ Direction = Callable[[], Coroutine[Any, Any, None]]
 
 
 def http_streams(entry: ServerEntry, auth: Any, on_end: Callable[[str], None]) -> AbstractAsyncContextManager[Streams]:
-    """Those of a server behind an address; redirects to another host are not followed."""
+    """The streams of a server behind an address; redirects to another host are not followed."""
     require_here(entry.url)
     return _http_streams(entry, auth, on_end if auth is None else lambda why: None)
 
@@ -81,7 +81,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 @asynccontextmanager
 async def piped_streams(server: PipedServer, guard: WireGuard, on_end: Callable[[str], None]) -> AsyncIterator[Streams]:
-    """Those of a program that runs."""
+    """The streams of a running program."""
     heard, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, said = anyio.create_memory_object_stream[SessionMessage](0)
 

@@ -90,7 +90,7 @@ class McpServer:
 
     @property
     def name(self) -> str:
-        """As its file has it."""
+        """The name in its file."""
         return self.named.name
 
     @property
@@ -220,7 +220,7 @@ class McpServer:
             await piped.close()
 
     async def _watch(self) -> None:
-        """Until the end, follow the list of tools where it changes, at most once in a while."""
+        """Follow changes of the list of tools until the end, with a pause after each."""
         while not self._ended.is_set():
             ended, changed = asyncio.create_task(self._ended.wait()), asyncio.create_task(self._relist.wait())
             try:
@@ -267,7 +267,7 @@ class McpServer:
 
     @property
     def digest(self) -> str:
-        """Of what it offers now: what the person sees when they agree."""
+        """Digest of what it offers now, which the person sees when they agree."""
         return digest_of_tools(self._all_told)
 
     def agree(self, digest: str) -> bool:

@@ -34,7 +34,7 @@ class Member(msgspec.Struct, eq=False):
 
 
 class McpServers:
-    """Those that the files name; nothing is read or started before the first session joins."""
+    """The servers that the files name; nothing is read or started before the first session joins."""
 
     def __init__(
         self,

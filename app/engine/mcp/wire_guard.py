@@ -24,7 +24,7 @@ Report = Callable[[str, str], None]
 
 
 class FloodError(Exception):
-    """It sends so much that it is ended."""
+    """The server sends too much and is ended."""
 
 
 class WireGuard:

@@ -64,7 +64,7 @@ class WireCount:
         return ""
 
     def note_end(self, request_id: object) -> None:
-        """It was answered, or its sender wants no answer any more."""
+        """The request was answered, or its sender cancelled it."""
         self._open.discard(json.dumps(str(request_id)))
 
     def note_nonsense(self, why: str) -> str:

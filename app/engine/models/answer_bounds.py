@@ -46,7 +46,7 @@ UNPACKED = (b"content-encoding", b"content-length")
 
 
 class SentRequest(msgspec.Struct, kw_only=True):
-    """A request to a model that LiteLLM sends for us, and what it does not tell of the answer."""
+    """A request to a model that LiteLLM sends for us, and what it does not report about the answer."""
 
     timeouts: Mapping[str, float | None]
     """As httpx names them; LiteLLM leaves them out for some providers."""

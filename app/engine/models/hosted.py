@@ -113,5 +113,5 @@ def similar_providers(words: str) -> list[str]:
 
 
 def provider_at(address: str) -> HostedProvider | None:
-    """Whose own server is at this address."""
+    """The provider whose own server has this address."""
     return next((one for one in HOSTED if address and same_server(address, one.base)), None)

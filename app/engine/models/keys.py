@@ -112,7 +112,7 @@ def credential_of(whose: str) -> str:
 
 
 def tell_key_owner(name: str) -> str:
-    """Whose key it is that is kept under this name, in words."""
+    """The owner of the key that is kept under this name, in words."""
     if name.startswith(_SERVER):
         return name.removeprefix(_SERVER)
     if name.startswith(_SEARCH):

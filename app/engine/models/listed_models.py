@@ -94,7 +94,7 @@ def price_pair(one: ListedModel) -> str:
 
 
 def _usual(row: Mapping[str, Any]) -> ListedModel | None:
-    """As OpenAI, Anthropic, Ollama and many others list a model, each with additions of its own."""
+    """The form in which OpenAI, Anthropic, Ollama and many others list a model, each with additions of its own."""
     name = row.get("name") if isinstance(row.get("name"), str) and "id" not in row else row.get("id")
     if not isinstance(name, str):
         return None
@@ -136,7 +136,7 @@ def _first(one: Any, other: Any) -> Any:
 
 
 def _dollars(value: Any) -> float | None:
-    """Of a million tokens, where the price of one is given; a negative one means that it varies."""
+    """Dollars for a million tokens, from the price of one; a negative price means that it varies."""
     try:
         price = float(value) * MILLION if isinstance(value, str | int | float) else -1.0
     except ValueError:

@@ -84,7 +84,8 @@ def listed_price(litellm: Any, facts: Facts, usage: Any) -> float | None:
 
 
 def _full_name(litellm: Any, section: ModelSection) -> str:
-    """With an address of its own, any name without a provider is one of an OpenAI-compatible server."""
+    """The name for LiteLLM: with an address of its own, a name without a provider is one of an OpenAI-compatible
+    server."""
     prefix, slash, _ = section.name.partition("/")
     known = bool(slash) and prefix in {getattr(provider, "value", provider) for provider in litellm.provider_list}
     return section.name if known or not section.api_base else f"openai/{section.name}"

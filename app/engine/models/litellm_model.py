@@ -154,7 +154,7 @@ class _LiteLLMAttempt(Attempt):
         yield self._end(reason)
 
     def estimate_usage(self, request: ChatRequest) -> AnswerUsage | None:
-        """With the price of LiteLLM's list."""
+        """The usage with the price of LiteLLM's list."""
         if self._is_counted or not self.started:
             return None
         litellm, counts = load(), estimate_counts(request, self._written)

@@ -1,4 +1,4 @@
-"""Ollama's own chat language: the body of a request, what each line of an answer says, what it tells of a model. Pure.
+"""Ollama's own chat language: the body of a request, the lines of an answer, the description of a model. Pure.
 
 Its OpenAI-like address takes no size of the context: it would cut long conversations at its default, from the front,
 and say nothing.
@@ -54,7 +54,7 @@ class _Line(msgspec.Struct):
 
 
 class ModelCard(msgspec.Struct):
-    """What a server tells of a model."""
+    """A server's description of a model."""
 
     capabilities: list[str] | None = None
     model_info: dict[str, Any] = {}

@@ -110,7 +110,7 @@ class ThoughtPieces:
                     self._whole[place][name] = value
 
     def _place(self, piece: Mapping[str, Any]) -> int:
-        """Where it belongs: to the one of the same type and number, unless that has another id."""
+        """The index of the part with the same type and number, unless that has another id."""
         key, new = (str(piece.get("type")), piece.get("index")), len(self._whole)
         place = self._latest.get(key, new) if isinstance(key[1], int) else new
         if place < new and piece.get("id") and self._whole[place].get("id") not in (None, piece["id"]):

@@ -192,7 +192,7 @@ class Attempt(ABC):
         """Ask once. Whatever the client raises comes out; ModelError where it fails to."""
 
     def _await_content(self) -> None:
-        """Some of the answer has to come within this time from now on."""
+        """Require some of the answer within this time from now on."""
         self._deadline = min(asyncio.get_running_loop().time() + self._facts.asked.content_timeout, self._end_of_time)
 
     async def _in_time(self, step: Awaitable[T]) -> T:

@@ -186,7 +186,7 @@ class TextBlocks:
             self._blocks.prose(whole, self)
 
     def turn(self) -> None:
-        """From prose to a thought, or back."""
+        """Change from prose to a thought, or back."""
         self._begun = False
         self._blank.clear()
         self._blocks.close_text(complete=True)

@@ -126,7 +126,7 @@ class NativeCall:
     def _label_read(self) -> Language | None:
         return called_language(self._name, self._object.fields.get("language"), self._canonical)
 
-    # -- what comes of it ----------------------------------------------------------------------------
+    # -- results ----------------------------------------------------------------------------
 
     def _grow(self, text: str, language: Language | None) -> None:
         if not text or language is None:

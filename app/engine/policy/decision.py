@@ -44,7 +44,7 @@ class PolicyRequest(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of what would run it."""
+        """The language or tool that would run it."""
         return self.tool or self.language
 
 

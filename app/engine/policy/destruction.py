@@ -109,7 +109,7 @@ def find_harm(
 
 
 def tell_losses(losses: Sequence[Loss], base: Base) -> str:
-    """As a label: “overwrites notes.md, whose changes are not committed, line 3”; "" if there are none."""
+    """The losses as a label: “overwrites notes.md, whose changes are not committed, line 3”; "" if there are none."""
     harm = _of_losses(losses, base)
     return "" if harm is None else harm.words
 

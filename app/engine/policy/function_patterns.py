@@ -1,6 +1,6 @@
 """Regular expressions over names of functions, held to what takes a bounded time: few repetitions, none within another.
 
-`A & B` means what both match. Names are bounded too, so that no expression takes longer than a blink.
+`A & B` matches names that match A and B. Names are bounded too, so that no expression takes longer than a blink.
 """
 
 import re

@@ -135,7 +135,7 @@ def describe_lists(lists: FunctionsSection, most: int = 1_500) -> str:
 
 
 def _fit(entries: tuple[str, ...], most: int) -> str:
-    """As many of them as there is room for."""
+    """As many names as fit."""
     shown: list[str] = []
     for entry in entries:
         if sum(map(len, shown)) + len(entry) > most:

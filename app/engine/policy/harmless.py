@@ -184,7 +184,7 @@ _WILD = re.compile(r"[*?]")
 
 
 def known_name(words: list[str]) -> str | None:
-    """What of the tables these words call, None if nothing: `git log`, `cat`."""
+    """The known command that these words call, None if none: `git log`, `cat`."""
     folder, _, program = words[0].rpartition("/")
     if folder not in _FOLDERS:
         return None  # a program of the workspace may have any name

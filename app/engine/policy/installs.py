@@ -34,7 +34,7 @@ class Installation(NamedTuple):
 
 
 def find_installs(reading: SourceFacts) -> tuple[Installation, ...]:
-    """Those of Python packages, as far as the source says so."""
+    """Commands that install Python packages, as far as the source shows."""
     found = (_installation(command) for command in reading.commands)
     return tuple(dict.fromkeys(one for one in found if one is not None))
 

@@ -147,8 +147,8 @@ def _against(case: _Case) -> tuple[Effect, str, Ground] | None:
 
 
 def _way_around(rule: Rule, case: _Case) -> str:
-    """What of the source may do unseen what the rule denies, "" if nothing may: a program that runs others, or text
-    that is run as code, which no person approved before nor another rule allows."""
+    """The part of the source that may do unseen what the rule denies, "" if none: a program that runs others, or text
+    that is run as code, unless a person approved it before or another rule allows it."""
     handovers = case.reading.handovers
     if rule.tool == "Python" and case.tool == "Shell":
         handovers = tuple(one for one in handovers if is_python(one.what) or one.what in SHELLS)

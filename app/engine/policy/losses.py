@@ -47,7 +47,7 @@ class WorkLook(Protocol):
         ...
 
     def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:
-        """Those whose content nobody could bring back."""
+        """Targets whose content nobody could restore."""
         ...
 
 
@@ -59,11 +59,11 @@ class _NoLook:
     """Finds nothing, whatever it is asked."""
 
     def list_files(self, targets: Sequence[Target]) -> Sequence[str]:
-        """There is none, whatever is asked."""
+        """No files at all."""
         return ()
 
     def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:
-        """There is nothing to lose."""
+        """No losses at all."""
         return ()
 
 

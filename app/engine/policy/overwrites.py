@@ -212,7 +212,7 @@ def _of_edit(words: tuple[Word, ...], operands: list[Word]) -> Iterator[_Move]:
 
 
 def _creates(texts: list[str]) -> bool:
-    """Of `tar`: whether it makes an archive."""
+    """Whether `tar` creates an archive."""
     return bool(texts) and (re.fullmatch(r"-?[a-zA-Z]*c[a-zA-Z]*", texts[0]) is not None or "--create" in texts)
 
 
@@ -285,8 +285,8 @@ _DELETERS = re.compile(
 
 
 def may_destroy_unseen(command: ShellCommand, source: str) -> bool:
-    """Of a command whose name only the run tells: whether its options look destructive, or the source names a program
-    that deletes."""
+    """Whether a command whose name is known only at run time has options that look destructive, or the source names a
+    program that deletes."""
     words = command.words[1:] if command.program in WRAPPERS else command.words
     if not words or words[0].sure:
         return False

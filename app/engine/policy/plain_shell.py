@@ -79,7 +79,7 @@ def _is_harmless(word: str) -> bool:
 
 
 def _unquote(word: str) -> str:
-    """As the grammar tells it: patterns for files keep their quotes."""
+    """The word as the grammar splits it: patterns for files keep their quotes."""
     if GLOB.search(_SIGNS.quoted.sub("", word)):
         return word
     return _SIGNS.quoted.sub(lambda found: found[1] if found[1] is not None else found[2], word)

@@ -319,7 +319,7 @@ def _of_call(node: ast.Call, values: PathValues) -> Iterator[SourceFacts]:
 
 
 def _writes(paths: list[ast.expr], line: int, aliases: Aliases, whole: bool = False) -> SourceFacts:
-    """Of these paths those that are known are written; one that is not may be any that the source mentions."""
+    """Mark known paths as written; an unknown one may be any path that the source mentions."""
     texts = [aliases.path_text(path) for path in paths]
     unknown = (Handover("a path that only the run tells", line),) if None in texts or not texts else ()
     return SourceFacts(places=tuple(PathUse(text, line, True, whole) for text in texts if text), handovers=unknown)

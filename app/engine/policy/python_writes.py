@@ -1,4 +1,4 @@
-"""Which files Python source writes anew: `open(p, "w")`, `Path(p).write_text(…)`, `df.to_csv(p)`, `shutil.copy(a, p)`.
+"""Which files Python source overwrites: `open(p, "w")`, `Path(p).write_text(…)`, `df.to_csv(p)`, `shutil.copy(a, p)`.
 
 A path counts where the source spells it, itself or by a name that is given it: `out = "a.csv"`, `for p in
 Path("src").glob("*.py")`. A path that is computed in another way is known only when the code runs, and is left out.

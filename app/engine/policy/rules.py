@@ -188,7 +188,7 @@ def _check_reach(rule: Rule) -> Rule:
 
 
 def _doubt(rule: Rule) -> str:
-    """What of an open rule's words is not known to be harmless, "" if all is."""
+    """The first word of an open rule that is not known to be harmless, "" if all are."""
     spellings = [list(words) for words in islice(product(*rule.words), MANY_SPELLINGS + 1)]
     if len(spellings) > MANY_SPELLINGS:
         return "these are too many commands at once"

@@ -72,7 +72,7 @@ def _error_of(source: str) -> SyntaxError | None:
 
 
 def _without_indent(source: str) -> str:
-    """As IPython reads it: without the indent of its first line."""
+    """The source without the indent of its first line, as IPython reads it."""
     first = source.lstrip("\n")
     indent = first[: len(first) - len(first.lstrip(" \t"))]
     return re.sub(f"^{indent}", "", source, flags=re.MULTILINE) if indent else source

@@ -72,7 +72,7 @@ class Caller:
             raise OSError(errno.EBADF, "no such descriptor") from None
 
     def status(self, field: bytes) -> bytes:
-        """A value that the system tells of the thread."""
+        """A value of the thread, from `/proc`."""
         with open(f"/proc/{self.tid}/status", "rb", buffering=0) as file:
             found = file.read(LONGEST)
         return found.partition(b"\n" + field + b":\t")[2].partition(b"\n")[0]
@@ -163,7 +163,7 @@ def number_of(argument: int) -> int:
 
 
 def path_of(descriptor: int) -> bytes:
-    """Where it is; of what is too deep for that, where the nearest folder above it is that is not."""
+    """The path of a folder; if it is too deep, that of the nearest folder above it that is not."""
     above, current = -1, descriptor
     while True:
         try:
@@ -189,7 +189,7 @@ def is_of_system(folder: int) -> bool:
 
 
 def is_system(descriptor: int) -> bool:
-    """Whether its file system is one of those where the system tells of processes."""
+    """Whether its file system is one that describes processes."""
     found = ctypes.create_string_buffer(256)  # `struct statfs`, which begins with its kind
     if libc.fstatfs(descriptor, found):
         raise OSError(ctypes.get_errno(), "its place is not known")

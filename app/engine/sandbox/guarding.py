@@ -54,7 +54,7 @@ def guard_promise(rung: Rung, profile: Profile) -> Mapping[str, Any] | None:
 
 
 def module_name(name: str) -> str:
-    """Of one of these."""
+    """The module name of one of these files."""
     return f"{__package__}.{name}"
 
 

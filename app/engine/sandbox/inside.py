@@ -1,7 +1,7 @@
 """The first program inside a sandbox: proves that the sandbox holds, sets limits, then becomes the real command.
 
-Never imported by us: every rung runs it as `python -I -S` in the place of the real command, so it tries what that could
-do. It reads the promises from a descriptor, reports its findings on a socket, and waits for an answer; if a promise is
+Never imported by us: every rung runs it as `python -I -S` instead of the real command, so it tries what that could do.
+It reads the promises from a descriptor, reports its findings on a socket, and waits for an answer; if a promise is
 broken, the command never runs. It stays as the first process, which adopts orphans, and ends with the command, its
 child, or as soon as nobody holds the other end of the socket. No first-party imports.
 """
@@ -287,7 +287,7 @@ def check_processes(promised: Promised) -> Findings:
 
 
 def check_files(promised: Promised) -> Findings:
-    """Nothing can be written outside, and what may be written can be."""
+    """Check that nothing outside can be written, and that the writable folders can."""
     name = f".oi-tui-{os.getpid()}-{os.urandom(8).hex()}"
     for folder in promised["outside"]:
         path = os.path.join(folder, name)

@@ -1,8 +1,8 @@
 """What a sandbox is made of, as data that every rung with a file system of its own is built from: an empty root into
 which little is put.
 
-Mounts are sorted by depth, so that what is beneath something always lies over it, whatever they are: a secret in a
-workspace, an interpreter in a home folder, a workspace in /tmp.
+Mounts are sorted by depth, so that a mount beneath another one is always made after it, whatever they are: a secret in
+a workspace, an interpreter in a home folder, a workspace in /tmp.
 """
 
 import os

@@ -142,8 +142,8 @@ def guarded_paths(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
 
 
 def lets_change(profile: Profile, environment: Path) -> bool:
-    """Whether code can change this environment, in which it runs: such a one is read-only wherever it lies, but where
-    it is named as a folder to be written, and in the lock."""
+    """Whether code can change this environment, in which it runs: in a sandbox it is read-only wherever it is, unless a
+    setting names it as writable; in the lock it is not."""
     real = _real(environment)
     if profile.is_weaker:
         return any(real.is_relative_to(folder) for folder in profile.writes)

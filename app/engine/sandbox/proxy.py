@@ -153,7 +153,7 @@ class Proxy:
 
 
 def own_addresses() -> frozenset[Address]:
-    """Of this machine's interfaces."""
+    """The addresses of this machine's interfaces."""
     families = (socket.AF_INET, socket.AF_INET6)
     found = (entry for entries in psutil.net_if_addrs().values() for entry in entries if entry.family in families)
     return frozenset(_address(entry.address) for entry in found)

@@ -1,10 +1,10 @@
 """The ladder: the kinds of sandbox that there are, the best first, each with what starts it and what it promises.
 
-bubblewrap   a program of the system that puts namespaces and mounts together
-space        the same by our own launcher: needs no package, only that the system allows namespaces
-lock         no namespace at all, Landlock and a filter of system calls alone: files and network are held, what lies in
-             a folder that may be written is not protected. Only where a person chose it, and never taken for a sandbox
-seatbelt     what macOS has: a profile that nobody has ever run on a Mac. Nothing is started with it
+bubblewrap a program of the system that puts namespaces and mounts together space the same by our own launcher: needs no
+package, only that the system allows namespaces lock no namespace at all, Landlock and a filter of system calls alone:
+files and network are held, names in a folder that may be written are not protected. Only where a person chose it, and
+never taken for a sandbox seatbelt what macOS has: a profile that nobody has ever run on a Mac. Nothing is started with
+it
 """
 
 import importlib.util
@@ -130,7 +130,7 @@ LADDER = (
 
 
 def offered_rungs(profile: Profile) -> tuple[Rung, ...]:
-    """Those that this profile may have, the best first."""
+    """The rungs that this profile may use, best first."""
     wanted = ("bubblewrap", "space") if profile.rung == "auto" else (profile.rung,)
     found = [rung for rung in LADDER if rung.name in wanted]
     # Bubblewrap cannot mount a device so that its mode stays, which root, who owns it, could change for everybody.

@@ -83,8 +83,8 @@ class SeatbeltText(NamedTuple):
 
 
 def seatbelt_text(profile: Profile, plan: Plan, *, scratch: Path, pipes: Path) -> SeatbeltText:
-    """The profile. `scratch` is the folder for files that do not last; in `pipes`, which the plan names as well, what
-    there is may be written to, and sockets serve both sides."""
+    """The profile. `scratch` is the folder for files that do not last; in `pipes`, which the plan names as well,
+    existing pipes may be written to, and sockets serve both sides."""
     parameters: dict[str, str] = {}
 
     def parameter(path: str) -> str:

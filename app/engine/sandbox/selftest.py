@@ -40,7 +40,7 @@ class Report:
 
     @classmethod
     def parse(cls, data: bytes) -> Self | None:
-        """None if it is no report: the program did not get that far."""
+        """The report; None if it is not one: the program did not get that far."""
         try:
             match json.loads(data):
                 case {"checked": list(checked), "broken": list(broken)}:

@@ -1,4 +1,4 @@
-"""What secrets look like whose values nobody told us: keys with a known beginning, and what follows `password=`.
+"""What unknown secrets look like: keys with a known beginning, and what follows `password=`.
 
 What is only long and random (hashes, ids, pictures in base64) is no secret: without a beginning or a name in front
 there is nothing to tell it by. A mark is looked for first, which is quick; only where it stands is a pattern tried,

@@ -90,7 +90,7 @@ class AssistantDesk:
         """Set the client's name that the person reads."""
         self._client = one_line(safe_text(name))[:LONGEST_NAME].strip() or self._client
 
-    # -- what there is to call -------------------------------------------------------------------------
+    # -- tools -------------------------------------------------------------------------
 
     def offers(self) -> tuple[OfferedCall, ...]:
         """All of it, as long as the session is open."""

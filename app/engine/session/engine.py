@@ -194,7 +194,7 @@ class Engine:
         self._say_later(self._say_broken(broken))
 
     async def _say_broken(self, broken: OpenSession) -> None:
-        """Past the outbox, which may be what broke."""
+        """Bypasses the outbox, which may be what broke."""
         alone = self._sessions.open_ones == (broken,)
         if not alone:
             await _wait(self._sessions.leave(broken, "Something broke inside the engine."))
@@ -214,7 +214,7 @@ class Engine:
 
 
 async def _wait(ending: asyncio.Task[None] | None) -> None:
-    """Until a session has ended, however."""
+    """Wait until a session has ended."""
     try:
         if ending is not None:
             await ending

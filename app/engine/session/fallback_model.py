@@ -52,7 +52,7 @@ class FallbackModel(ModelWrapper):
 
     @property
     def name(self) -> str:
-        """That of the first: it is the one that was chosen."""
+        """The name of the first model, which the person chose."""
         return self._names[0]
 
     @property

@@ -28,7 +28,7 @@ class Host(Exchange):
         return self._told is not None
 
     async def open_door(self) -> None:
-        """From now on front ends can attach; OiTuiError if that cannot be."""
+        """Let front ends attach from now on; OiTuiError if that fails."""
         if self._listener is None and self._engine is not None and (current := self._engine.current_session):
             self._listener = await Listener.open(current.id, self._standing, self._welcome)
 

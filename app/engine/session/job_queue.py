@@ -74,7 +74,7 @@ class JobQueue:
         return job
 
     def close(self) -> None:
-        """Nothing of this is done any more: tell those who wait."""
+        """Drop all jobs and notify their callers."""
         for job in self._jobs:
             if isinstance(job, ProposedJob):
                 job.over.set()

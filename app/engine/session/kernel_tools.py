@@ -23,7 +23,8 @@ _WHY_NOT = {
 
 
 def kernel_tools(kernels: KernelSource, restart: Callable[[Language], Awaitable[str]]) -> tuple[Tool, ...]:
-    """Those of a session with these kernels. `restart` gives a language a fresh one, and says which have one now."""
+    """The tools of a session with these kernels. `restart` gives a language a fresh one, and returns the languages that
+    have one now."""
 
     async def list_variables(arguments: Arguments, output: ToolOutput) -> str:
         listing = await _inspectable_kernel(kernels, _language(arguments)).variables((), again=True)

@@ -42,7 +42,7 @@ class Listener:
         return made
 
     def close(self) -> None:
-        """Nobody comes in any more."""
+        """Accept no further front ends."""
         if self._server is not None:
             self._server.close()
         self.path.unlink(missing_ok=True)

@@ -75,7 +75,7 @@ class ModelSource(KeepsKeys, Protocol):
         ...
 
     def provider(self, name: str) -> str:
-        """Whose name this is: "anthropic"; "openai" where any server that speaks OpenAI's language may have it."""
+        """The provider of this name: "anthropic"; "openai" if any server that speaks OpenAI's language may have it."""
         ...
 
     async def find_models(self) -> ModelsFound:

@@ -36,7 +36,7 @@ class ProposedJob:
             self.over.set()
 
     def give_up(self, session: Session, why: str) -> None:
-        """Nobody wants it any more: it is not begun, not asked about, or stopped."""
+        """Cancel the job: it is not begun, its question is withdrawn, or it is stopped."""
         self._unwanted = why
         if self.begun and not self.over.is_set():
             session.give_up_waiting(why)

@@ -44,7 +44,7 @@ CHANGED = "It is not what you saw any more: look again."
 
 
 class ServerDesk:
-    """Of one session. Without servers, all of it comes to nothing."""
+    """The MCP servers of one session. Without servers, nothing here has an effect."""
 
     def __init__(self, servers: McpServers | None, toolbox: Toolbox, emit: Emit, tell: Callable[[Reply], None]) -> None:
         self._servers = servers

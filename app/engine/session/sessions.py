@@ -73,8 +73,7 @@ class Sessions:
             await self._fork(left, verb)
 
     def leave(self, session: OpenSession, why: str) -> asyncio.Task[None] | None:
-        """From now on this session is closed; the returned coroutine ends it. Other sessions continue. None if it was
-        left already."""
+        """Close this session; the returned coroutine ends it. Other sessions continue. None if it was left already."""
         if self._open.get(session.id) is not session:
             return None
         del self._open[session.id]

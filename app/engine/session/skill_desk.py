@@ -167,7 +167,7 @@ class SkillDesk:
         why = _why_failed(block)
         return f"failed: {why}", f"The test in a fresh kernel failed: {why}."
 
-    # -- what there is
+    # -- lists
 
     async def _tell_all(self, problem: str = "", *, names: bool = False) -> None:
         skills = await asyncio.to_thread(tuple, list_records(self._find_trusted))

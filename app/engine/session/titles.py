@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 def entitle(session: Session, store: Store | None, text: str) -> None:
-    """Until there is a better one: the first line that says something."""
+    """Use the first line with words as the title, until there is a better one."""
     if store is None:
         return
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
@@ -133,7 +133,7 @@ class Titles:
         return ChatRequest(messages=(ChatMessage(role="system", text=ASK), ChatMessage(role="user", text=text)))
 
     def _beginning(self, blocks: Sequence[Block], kind: type[UserBlock] | type[ProseBlock], length: int) -> str:
-        """Of the first block of this kind; cut only after secrets are out, or half of one would be left."""
+        """The start of the first block of this kind; cut after secrets are removed, so that no half of one remains."""
         whole = next((block.text for block in blocks if isinstance(block, kind)), "")
         return self._redactor.redact(safe_text(whole)).text[:length]
 

@@ -215,7 +215,7 @@ class VariableInspector:
             tell(before, now)
 
     def _ask(self, question: Awaitable[Said | None], tell: Callable[[Said | None], None]) -> None:
-        """Nobody waits for the answer but us."""
+        """Ask the kernel in a task: nothing else waits for the answer."""
 
         def finish(asking: asyncio.Future[Said | None]) -> None:
             self._asking.discard(asking)
@@ -233,7 +233,7 @@ class VariableInspector:
         return next((kernel for kernel in self._kernels.started_kernels() if kernel.language == self._language), None)
 
     def _book(self, generation: int) -> ListingHistory:
-        """Of the kernel that ran last; a fresh process has a fresh one."""
+        """The notes about the kernel that ran last; a fresh process has fresh ones."""
         book = self._books.get(self._language)
         if book is None or book.generation != generation:
             book = self._books[self._language] = ListingHistory(generation)

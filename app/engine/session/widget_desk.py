@@ -26,7 +26,7 @@ class WidgetDesk:
         self._watched: WatchWidgets | None = None
 
     def watch(self, verb: WatchWidgets) -> None:
-        """Tell of these from now on; without names, of none any more."""
+        """Report these widgets from now on; none without names."""
         names = tuple(name for name in verb.names[:MOST_WATCHED] if len(name) <= LONGEST_NAME)
         self._watched = WatchWidgets(language=verb.language, names=names) if names else None
         self._tell_state()

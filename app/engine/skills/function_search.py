@@ -126,7 +126,7 @@ class _Vectors:
         self._path, self._model = path, model
 
     def read(self, texts: Iterable[str]) -> dict[str, Sequence[float]]:
-        """Those that are known, by text."""
+        """The known vectors, by text."""
         found: dict[str, Sequence[float]] = {}
         if self._path.exists():
             try:

@@ -45,7 +45,7 @@ _tool_of_functions = partial(session_tool, for_small=False)
 
 
 def make_function_tools(ties: ToolTies, find_embedding: Callable[[], Embedding | None], cache: Path) -> Iterable[Tool]:
-    """Both tools, where there are functions that the person agreed to."""
+    """Both tools, if there are functions that the person agreed to."""
     if not _usable():
         return
     loading = asyncio.Lock()

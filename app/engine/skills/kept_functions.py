@@ -96,7 +96,7 @@ class KeptFunction(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Of the whole file."""
+        """Digest of the whole file."""
         return text_digest(self.text)
 
 

@@ -92,7 +92,7 @@ def defined_names(source: str) -> tuple[str, ...]:
 
 
 def _statements(cell: str) -> Iterator[_Statement]:
-    """Those at the top of a cell, each with its text; none of what is no Python."""
+    """The top-level statements of a cell, each with its text; none if it is not Python."""
     python = cell
     tree = _parse(cell)
     if tree is None:

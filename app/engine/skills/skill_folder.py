@@ -73,7 +73,8 @@ def remove_skill(name: str, folder: Path | None = None) -> None:
 
 
 def set_skill_aside(name: str, folder: Path | None = None) -> None:
-    """As if it were removed, until `restore_skill` or the next one is set aside; SettingsError if there is none."""
+    """Remove a skill so that `restore_skill` can bring it back, until the next one is removed; SettingsError if there
+    is none."""
     place = folder or skills_dir()
     if not SKILL_NAME.fullmatch(name) or not (place / name).is_dir() or (place / name).is_symlink():
         raise SettingsError(f"There is no skill {name!r}.", hint="oi-tui skills list")

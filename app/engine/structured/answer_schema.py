@@ -78,12 +78,12 @@ class AnswerSchema:
 
     @property
     def text(self) -> str:
-        """As JSON, for a model."""
+        """The schema as JSON, for a model."""
         return json.dumps(self.wire, ensure_ascii=False)
 
     @cached_property
     def wire(self) -> Schema:
-        """As providers take it: the schema of an object, which may hold the answer as its property `answer`."""
+        """The schema for providers: that of an object, which may have the answer as its property `answer`."""
         root = self.schema
         for _ in range(DEEPEST):
             if not isinstance(root.get("$ref"), str) or len(set(root) - {"$defs", "definitions", "$schema"}) > 1:

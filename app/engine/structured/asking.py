@@ -48,7 +48,7 @@ class AskedValue:
         self.cost = None if self.cost is None or usage.cost is None else self.cost + usage.cost
 
     def merge(self, other: "AskedValue", fields: dict[str, Any]) -> None:
-        """With what another request, for other fields, came to."""
+        """Add the result of another request, for other fields."""
         self.requests += other.requests
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens

@@ -100,7 +100,7 @@ def read_number(text: str, *, whole: bool = False, most: float | None = None) ->
 
 
 def _decimal(digits: str, *, whole: bool, scaled: bool) -> str | None:
-    """As Python reads it; None where it can be read in two ways, or in none."""
+    """The number as Python writes it; None if it can be read in two ways, or in none."""
     dot, comma = digits.count("."), digits.count(",")
     if dot and comma:
         point, group = (".", ",") if digits.rfind(".") > digits.rfind(",") else (",", ".")
@@ -122,7 +122,8 @@ def _are_groups(parts: list[str]) -> bool:
 
 
 def read_date(text: str) -> str | None:
-    """As ISO 8601: `3. März 2024`, `le 1er avril 2024`, `31/12/2024`, `March 3rd, 2024`. `03/04/2024` is two dates."""
+    """The date as ISO 8601: `3. März 2024`, `le 1er avril 2024`, `31/12/2024`, `March 3rd, 2024`. `03/04/2024` is two
+    dates."""
     text = text.strip()
     if len(text) > 80:
         return None

@@ -1,8 +1,8 @@
 """A result as a page for a browser, the person's or ours. Its author is a stranger.
 
 It is in a sandboxed frame of our page, whose policy lets nothing be loaded: no pictures, fonts, scripts or pages from
-anywhere. Scripts run only if a figure needs them and the user said yes, and even then they reach neither a network nor
-a file. Their libraries must be in the page: for plotly we use the installed copy; a figure that wants its library from
+anywhere. Scripts run only if a figure needs them and the user agreed, and even then they reach neither a network nor a
+file. Their libraries must be in the page: for plotly we use the installed copy; a figure that wants its library from
 the web stays empty.
 """
 

@@ -197,7 +197,7 @@ def _rich(output: RichOutput, place: PlacePicture) -> str:
 
 
 class FrameExcerpt(NamedTuple):
-    """As much of a data frame as is written out."""
+    """The part of a data frame that is written out."""
 
     names: tuple[str, ...]
     """Of its columns; those of the index come first."""

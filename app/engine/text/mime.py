@@ -62,7 +62,7 @@ def plain_text(output: Output) -> str:
 _HEADER = "Traceback (most recent call last)"
 
 _INSIDE = re.compile(r"\s*(?:File \S|-{20,}\s*$)")
-"""A part of a traceback that tells of a library's inside, or the rule above it all."""
+"""A part of a traceback inside a library, or the rule above it all."""
 
 
 def _traceback(output: ErrorOutput) -> str:

@@ -34,7 +34,7 @@ def plan_markdown(steps: Sequence[PlanStep], cite: Callable[[str], str]) -> str:
 
 
 def evidence_anchors(steps: Iterable[PlanStep], blocks: Sequence[Block]) -> dict[str, str]:
-    """Of each block that is evidence, by its id: the name of the place that a link leads to, such as `block-7`."""
+    """By id of each block that is evidence: the name of its anchor, such as `block-7`."""
     cited = {block_id for step in steps for block_id in step.evidence}
     return {
         block.id: f"block-{number}"

@@ -86,7 +86,7 @@ MOST_MARKS = 30
 """Marks upon one letter (as many as Unicode's stream-safe form has): no cell of a screen may hold a megabyte."""
 
 _JOINED = "[\u1161-\u11ff\ud7b0-\ud7fb\U0001f3fb-\U0001f3ff]"
-"""Vowels and ends of Korean syllables, and colours of skin: in the place of what is before them, like a mark."""
+"""Vowels and ends of Korean syllables, and skin colours: drawn in the cell of the character before, like a mark."""
 
 _LOOKALIKE = f"[{LOOKALIKES}]"
 

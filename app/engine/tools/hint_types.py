@@ -42,7 +42,7 @@ _RECORDS = frozenset({"TypedDict", "NamedTuple", "dataclass"})
 
 
 class WrongHint(Exception):
-    """It says nothing that JSON has; the text is the rest of a sentence about the argument."""
+    """A type hint that JSON cannot express; the text is the rest of a sentence about the argument."""
 
 
 class ReadHint(NamedTuple):
@@ -149,7 +149,7 @@ class HintTypes:
         raise WrongHint(f"has the hint {node.name}, a class that is no enumeration, dataclass, TypedDict or NamedTuple")
 
     def _fields(self, node: ast.ClassDef, depth: int = 0) -> dict[str, _Field]:
-        """Those of the classes that it is made of first."""
+        """The fields, those of base classes first."""
         found: dict[str, _Field] = {}
         for base in map(last_word, node.bases):
             if base in self._classes and depth < len(self._classes):
@@ -198,7 +198,7 @@ def literal_default(written: ast.expr | None) -> Any:
 
 
 def last_word(hint: ast.expr) -> str:
-    """Of a name: `typing.Any` is `Any`; "" for what is none."""
+    """The last part of a name: `typing.Any` is `Any`; "" for anything else."""
     match hint:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name

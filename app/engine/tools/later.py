@@ -27,11 +27,11 @@ class LaterResult:
         self._given = False
 
     def finish(self, result: str | RichOutput | None) -> None:
-        """It has come. TypeError for what is neither text nor a RichOutput, ValueError for a second one."""
+        """Set the result. TypeError unless it is text or a RichOutput, ValueError for a second one."""
         self._give(result, failed=False)
 
     def fail(self, why: str) -> None:
-        """There will be none; the model reads why."""
+        """End without a result; the model reads why."""
         self._give(why, failed=True)
 
     def _give(self, result: Any, *, failed: bool) -> None:

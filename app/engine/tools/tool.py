@@ -141,7 +141,7 @@ class Tool:
     """Who brought it, for the question, the list of tools and the audit log: "plugin lab", "MCP server time",
     "tools/units.py"; "" is the program itself."""
     place: str = ""
-    """What its calls run in, where that is not the engine: a kernel in the sandbox that `confinement` tells of."""
+    """Where its calls run, if not in the engine: a kernel in the sandbox of `confinement`."""
     kernel: str = ""
     """Which kernel that is: of calls in the same one, the next begins when the one before has ended."""
     foreign: bool = False

@@ -97,7 +97,7 @@ class ToolRunner:
         return self.tool.confinement
 
     async def start(self) -> None:
-        """There is nothing to start."""
+        """Tools need no start."""
 
     async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
         """Run a call with these arguments. What it does wrong is its error output, never ours."""
@@ -170,7 +170,7 @@ class ToolRunner:
         self._answer(text)
 
     def decline(self) -> None:
-        """There is no answer to what the call asked."""
+        """Answer the call's question with None."""
         self._answer(None)
 
     def _answer(self, text: str | None) -> None:

@@ -24,7 +24,7 @@ _OF_NAME, _OF_ARGUMENTS = 3.0, 0.5
 
 
 def search_tools(tools: Iterable[Tool], query: str) -> list[Tool]:
-    """Those whose name, description and arguments fit these words, the best first."""
+    """Tools whose name, description and arguments fit these words, best first."""
     known = [(tool, _weights(tool)) for tool in tools]
     wanted = set(_words(query))
     if not wanted:
@@ -72,7 +72,7 @@ def _weights(tool: Tool) -> dict[str, float]:
 
 
 def _weight(weights: dict[str, float], word: str) -> float:
-    """Of a word, or of one that begins like it: `issue` finds `issues`."""
+    """The weight of a word, or of one that begins like it: `issue` finds `issues`."""
     alike = (weight for other, weight in weights.items() if len(word) > 3 and other.startswith(word))
     return max(weights.get(word, 0.0), 0.8 * max(alike, default=0.0))
 

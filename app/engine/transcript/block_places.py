@@ -23,7 +23,7 @@ class BlockPlaces(dict[str, int]):
         """Somebody asked: nothing is forgotten any more."""
 
     def add(self, block_id: str) -> None:
-        """Such a block is about to be put behind the others."""
+        """Note a block that will be appended."""
         self[block_id] = len(self._blocks)
         if len(self) >= 2 * NEWEST and not self._keeps:
             self._forgot = True

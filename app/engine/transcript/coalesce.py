@@ -60,7 +60,7 @@ def is_delta(event: AnyEvent) -> bool:
 
 
 def delta_key(event: AnyEvent) -> DeltaKey | None:
-    """None for what is complete in itself."""
+    """What deltas that can be merged have in common; None for a complete event."""
     match event:
         case ProseGrew() | ThoughtGrew() | CodeGrew() | CallGrew():
             return ("text", event.block_id)

@@ -26,7 +26,7 @@ from oi_tui.app.engine.core.usage import Usage
 from oi_tui.app.engine.core.values import Value
 
 FROM_FILE = "From the file: "
-"""Stands before words that look like the program's own and are a stranger's."""
+"""Put before words of a stranger that look like the program's own."""
 
 
 class SessionOutline(Value, frozen=True, kw_only=True):

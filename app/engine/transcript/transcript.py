@@ -378,7 +378,7 @@ class Transcript:
         return self._settle(cause, everywhere=True)
 
     def _settle(self, cause: Cause, *, everywhere: bool = False) -> tuple[int, ...]:
-        """Nothing is left half open when a turn ends, nor (`everywhere`) in a session that is opened again."""
+        """Close everything that is half open when a turn ends, and (`everywhere`) in a session that is opened again."""
         self.turn_open = self.summarises = False
         self.pending_decision = self.pending_input = None
         changed: list[int] = []

@@ -113,7 +113,7 @@ class FolderDecisions:
         return folder == self._home or not self._home.is_relative_to(folder)
 
     def _holds_below(self, folder: Path) -> bool:
-        """To trust one's home folder is not to trust whatever is unpacked somewhere in it."""
+        """Trust in the home folder does not extend to the folders in it."""
         return folder != self._home
 
     def decide(

@@ -27,7 +27,7 @@ _HINT = "Nothing is run until its settings can be relied on."
 
 
 class FolderLoopSettings(SettingsSection, frozen=True, kw_only=True):
-    """Of the section [loop]."""
+    """The section [loop] of a folder's settings."""
 
     approve: Literal["never", "ask"] | None = None
     max_steps: Annotated[int, msgspec.Meta(ge=1)] | None = None
@@ -35,20 +35,20 @@ class FolderLoopSettings(SettingsSection, frozen=True, kw_only=True):
 
 
 class FolderSandboxSettings(SettingsSection, frozen=True, kw_only=True):
-    """Of the section [sandbox]."""
+    """The section [sandbox] of a folder's settings."""
 
     mode: Literal["read-only", "workspace-write"] | None = None
     network: Literal["none"] | None = None
 
 
 class FolderPolicySettings(SettingsSection, frozen=True, kw_only=True):
-    """Of the section [policy]."""
+    """The section [policy] of a folder's settings."""
 
     mode: Literal["plan", "dontAsk", "default", "acceptEdits"] | None = None
 
 
 class FolderFunctionsSettings(SettingsSection, frozen=True, kw_only=True):
-    """Of the section [functions]."""
+    """The section [functions] of a folder's settings."""
 
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] | None = None

@@ -49,7 +49,8 @@ class IndexEntry(NamedTuple):
 
 
 def find_entries(data: bytes, names: Collection[bytes]) -> dict[bytes, IndexEntry]:
-    """Those of the files that the index has, by name (from the root of the working tree); WrongIndex if it is none."""
+    """The entries of these files in the index, by name (from the root of the working tree); WrongIndex if it cannot be
+    read."""
     if len(data) < _HEAD.size:
         raise WrongIndex("too short")
     sign, version, count = _HEAD.unpack_from(data)

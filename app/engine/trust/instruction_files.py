@@ -36,8 +36,8 @@ class InstructionFile(NamedTuple):
 
 
 def find_instruction_files(folder: Path) -> tuple[InstructionFile, ...]:
-    """Those of this folder and of the folders above it up to the root of its repository, the nearest last; without a
-    repository, its own. Never raises. `folder` is an absolute path without links."""
+    """The instruction files of this folder and of the folders above it up to the root of its repository, the nearest
+    last; without a repository, its own. Never raises. `folder` is an absolute path without links."""
     root = _repository_root(folder)
     return tuple(_read(path, folder, root) for path in _places(folder, root) if os.path.lexists(path))
 
@@ -61,7 +61,7 @@ def _as_parts(files: Iterable[InstructionFile]) -> tuple[InstructionPart, ...]:
 
 
 class FolderInstructions(NamedTuple):
-    """What of a folder's instructions is used, and what is not."""
+    """The instructions of a folder that are used, and those that are not."""
 
     parts: tuple[InstructionPart, ...] = ()
     remarks: tuple[str, ...] = ()

@@ -60,7 +60,7 @@ def load_policy(
 
 
 def admin_rules() -> tuple[Rule, ...]:
-    """Those that hold for everybody on this machine."""
+    """The administrator's rules, for everybody on this machine."""
     return read_rules(admin_dir() / RULES, "admin", owner=0)
 
 

@@ -52,7 +52,7 @@ def read_skills(place: Path) -> tuple[Skill, ...]:
 
 
 def find_folder_skills(folder: Path) -> tuple[Skill, ...]:
-    """Those that a project has, whether or not it is trusted; of two of one name the first. Never raises."""
+    """The skills of a project, trusted or not; of two with the same name the first. Never raises."""
     found: dict[str, Skill] = {}
     for place in (folder / name for name in SKILLS_FOLDERS):
         if not place.is_symlink() and not place.parent.is_symlink():

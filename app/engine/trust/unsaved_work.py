@@ -63,7 +63,7 @@ class UnsavedWork:
             return ()
 
     def find_losses(self, targets: Sequence[Target]) -> Sequence[Loss]:
-        """Those of them that git does not have as they are."""
+        """Targets whose present content git does not have."""
         try:
             return self._look(targets)
         except (OSError, ValueError):  # the same, or a folder went away meanwhile
@@ -218,7 +218,7 @@ def _is_held(path: str, entry: IndexEntry, written: int) -> bool:
 
 
 def _looks_the_same(state: os.stat_result, entry: IndexEntry) -> bool:
-    """Some programs that write an index leave out what they do not know: parts of a second, and inodes."""
+    """Some programs write an index without inodes and parts of a second: these are not compared."""
     for nanoseconds, (seconds, rest) in ((state.st_mtime_ns, entry.modified), (state.st_ctime_ns, entry.changed)):
         if (nanoseconds // 10**9) & 0xFFFFFFFF != seconds or rest not in (0, nanoseconds % 10**9):
             return False

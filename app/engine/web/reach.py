@@ -41,8 +41,8 @@ class WebReach:
         self._lookup = lookup
 
     async def addresses(self, wanted: Authority) -> tuple[Address, ...]:
-        """Those of a host, looked up once, all of which may be connected to; HostRefused if one may not, or there is
-        none. OSError does not leave here."""
+        """The addresses of a host, looked up once, all of which may be connected to; HostRefused if one may not, or
+        there is none. OSError does not leave here."""
         if wanted.address is not None:
             found: tuple[Address, ...] = (wanted.address,)
         else:
@@ -100,6 +100,6 @@ def pinned_resolver(found: Sequence[Address]) -> "AbstractResolver":
             ]
 
         async def close(self) -> None:
-            """There is nothing to let go of: the addresses are known."""
+            """Nothing to close: the addresses are known."""
 
     return Pinned()

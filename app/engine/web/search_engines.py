@@ -153,7 +153,7 @@ def _rows(name: EngineName, answer: Any) -> Iterator[tuple[object, object, objec
 
 
 def _distinct_hits(rows: Iterator[tuple[object, object, object]]) -> Iterator[WebHit]:
-    """Those that lead to pages, each once, in one line a part."""
+    """Hits that are pages, each once, with each part on one line."""
     seen: set[str] = set()
     for title, url, excerpt in rows:
         try:

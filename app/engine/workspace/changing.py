@@ -70,7 +70,7 @@ class FileChange(NamedTuple):
 
     @property
     def digest(self) -> str | None:
-        """Of the file before."""
+        """Digest of the file before the change."""
         return None if self.before is None else self.before.digest
 
 

@@ -119,7 +119,7 @@ class OpenRun(NamedTuple):
 
 
 class Checkpoints:
-    """Those of all sessions of the person, in one folder. OiTuiError in plain words where the disk fails."""
+    """The checkpoints of all sessions of the person, in one folder. OiTuiError in plain words if the disk fails."""
 
     def __init__(
         self, folder: Path, *, most: int = MOST_BYTES, days: float = DAYS, clock: Callable[[], float] = time.time
@@ -172,7 +172,7 @@ class Checkpoints:
             database.executemany("DELETE FROM changes WHERE id = ?", [(number,) for number in numbers])
 
     def changes(self, session: str) -> list[KeptChange]:
-        """Those of a session, in order."""
+        """The changes of a session, in order."""
         if not self._file.exists():
             return []
         with self._open() as database:
@@ -252,7 +252,7 @@ class Checkpoints:
             database.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def open_runs(self, root: str) -> list[tuple[OpenRun, float]]:
-        """Those in a folder, with the moment of their beginning."""
+        """The open runs in a folder, with the time when they began."""
         if not self._file.exists():
             return []
         with self._open() as database:

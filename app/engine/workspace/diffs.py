@@ -29,7 +29,7 @@ class TextDiff(NamedTuple):
     removed: int
 
     def describe(self) -> str:
-        """As in “3 lines added, 1 removed”."""
+        """The change in words: “3 lines added, 1 removed”."""
         if not self.removed:
             return f"{quantity(self.added, 'line')} added"
         if not self.added:

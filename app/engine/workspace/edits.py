@@ -98,7 +98,7 @@ def _indentation(line: str) -> str:
 
 
 def _nowhere(file: FileText, old: str) -> str:
-    """With the nearest line, so that the model need not read the file again for a slip."""
+    """The error, with the nearest line, so that the model need not read the file again."""
     first = next((line.strip() for line in old.split("\n") if line.strip()), "")
     numbers = [number for number, line in enumerate(file.text.split("\n"), 1) if first and first in line]
     hint = f" Its first line is in line {numbers[0]}." if numbers else " Read the file again."

@@ -34,7 +34,7 @@ class FileContent(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """That by which it is compared."""
+        """The digest by which it is compared."""
         return content_digest(self.data)
 
 

@@ -33,13 +33,15 @@ class FileText(NamedTuple):
 
     @property
     def line_end(self) -> str:
-        """That of most lines."""
+        """The line end of most lines."""
         pairs = self.text.count("\r\n")
         return "\r\n" if pairs * 2 > self.text.count("\n") else "\n"
 
     @property
     def plain(self) -> str:
-        """With simple line ends, as a model reads and writes it."""
+        """The text with `
+        ` as line ends, for models.
+        """
         return self.text.replace("\r\n", "\n")
 
     def spell(self, text: str) -> bytes:

@@ -40,7 +40,7 @@ class FileIdentity(NamedTuple):
 
     @classmethod
     def of(cls, state: os.stat_result) -> "FileIdentity":
-        """That of a plain file."""
+        """The identity of a plain file."""
         mode = state.st_mode & 0o7777
         return cls(state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, mode)
 

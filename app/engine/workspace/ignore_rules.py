@@ -58,7 +58,7 @@ def is_ignored(path: str, is_folder: bool, layers: Iterable[IgnoreRules]) -> boo
 
 
 def load_ignores(file: str, prefix: str = "", above: str = "") -> IgnoreRules | None:
-    """Those of this file; None where there are none, or it is no regular file."""
+    """The rules of this file; None if it has none, or is not a regular file."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
@@ -76,7 +76,7 @@ def load_ignores(file: str, prefix: str = "", above: str = "") -> IgnoreRules | 
 
 
 def outer_ignores(folder: str) -> Iterator[IgnoreRules]:
-    """Those of the folders above, up to the one that git keeps its things in, and of that."""
+    """The rules of the folders above, up to the root of the repository, and of its `.git/info`."""
     above: list[tuple[str, str]] = []
     place, inner = os.path.abspath(folder), ""
     while not os.path.lexists(os.path.join(place, ".git")):
@@ -170,7 +170,7 @@ def _expression(glob: str) -> str:
 
 
 def _join_pieces(pieces: list[str]) -> Iterator[str]:
-    """With stars between them."""
+    """Join the texts, with stars between them."""
     yield pieces[0]
     for piece in pieces[1:-1]:
         yield f"(?>[^/]*?{piece})"
@@ -178,6 +178,6 @@ def _join_pieces(pieces: list[str]) -> Iterator[str]:
 
 
 def _join_stretches(stretches: list[str]) -> str:
-    """With `**/` between them."""
+    """Join the parts, with `**/` between them."""
     inner = "".join(f"(?>(?:[^/]*/)*?{stretch})" for stretch in stretches[1:-1])
     return stretches[0] + inner + "".join(f"(?:[^/]*/)*{stretch}" for stretch in stretches[1:][-1:])

@@ -85,7 +85,7 @@ class KeptFolder:
 
     @property
     def files(self) -> dict[str, KeptFile]:
-        """As they were at the last look."""
+        """The files at the last look."""
         if self._files is None:
             self._files = self._checkpoints.load_files(self.root)
         return self._files
@@ -201,7 +201,7 @@ class KeptFolder:
         return count
 
     def _in_order(self, found: dict[str, FileIdentity]) -> list[str]:
-        """Those that must be read, first what was named, then what was modified last."""
+        """The files to read: first those named, then those modified last."""
         wanted = [
             rest
             for rest, identity in found.items()
@@ -258,7 +258,7 @@ def _differs(known: KeptFile, now: KeptFile) -> bool:
 
 
 def _identity(path: str) -> FileIdentity | None:
-    """That of a plain file, None for anything else."""
+    """The identity of a plain file, None for anything else."""
     try:
         state = os.lstat(path)
     except (OSError, ValueError):
@@ -290,5 +290,5 @@ def _coarseness(moment: int) -> int:
 
 
 def rests_within(root: str, paths: Sequence[str]) -> list[str]:
-    """Those of these absolute paths that are in a folder, relative to it."""
+    """The paths within a folder, relative to it."""
     return [os.path.relpath(path, root) for path in paths if path.startswith(f"{root.rstrip('/')}/")]

@@ -44,7 +44,7 @@ class FilePlace(NamedTuple):
 
 
 class PathRules:
-    """Those of one session."""
+    """The path rules of one session."""
 
     def __init__(self, profile: Profile, policy: Callable[[], Policy] = Policy) -> None:
         """`profile.hidden` are our own folders, which no tool enters in any mode."""

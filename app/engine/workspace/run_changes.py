@@ -66,7 +66,7 @@ NO_RUN = RunUnderWay("", "", 0.0)
 
 
 class RunChanges:
-    """Those of one session."""
+    """The changes that runs of one session made."""
 
     def __init__(
         self,
@@ -297,7 +297,8 @@ class RunChanges:
     # -- questions ---------------------------------------------------------------------------------------
 
     async def remarks(self, named: Sequence[str]) -> tuple[str, ...]:
-        """What of these paths could not be undone, in words for a question; without paths, of the whole folder."""
+        """Which changes to these paths could not be undone, in words for a question; without paths, to the whole
+        folder."""
         if not self._is_stuck:
             job = self._in_order(lambda: self._unkept(named))
             try:

@@ -197,7 +197,7 @@ class Undoing:
 
 
 def _large_diff(goal: bytes | None, name: str) -> TextDiff:
-    """Of a file that is too large to be read now."""
+    """The diff of a file that is too large to read now."""
     size = "deleted" if goal is None else f"{len(goal):,} bytes"
     return TextDiff(f"Large file {safe_text(name)}: {size} afterwards", 0, 0)
 

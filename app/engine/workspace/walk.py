@@ -66,7 +66,7 @@ class FolderWalk:
             os.close(root)
 
     def _rules_above(self, begin: str) -> Iterator[IgnoreRules]:
-        """Those of the folders above; that of a folder itself comes when it is looked into."""
+        """The rules of the folders above; those of a folder itself are added when it is read."""
         yield from outer_ignores(self._place.root)
         parts = begin.split("/") if begin else []
         for count in range(len(parts)):

@@ -7,7 +7,7 @@ the first result of its type is drawn. One that raises is reported in the log, t
 row says so.
 
 Renderers of installed plugins come first, those of built-in plugins behind pictures. In what a plugin registers
-(`register_renderers`), `*` in a mime type stands for any characters: `application/vnd.vegalite.v*+json`.
+(`register_renderers`), `*` in a mime type matches any characters: `application/vnd.vegalite.v*+json`.
 """
 
 import logging

@@ -3,7 +3,7 @@
 The file is a stranger's. Whatever is in it, there are either events that fold to a session, or a StoreError that says
 what is wrong and where. Nothing in it is run or granted: no approval mode, no "always", no model and no server comes
 from a file. Nor does it speak as the program: notices, and the rules that let code run, are marked as the file's. The
-plan counts as one that the assistant wrote, so the model is not told that the person changed it. `cwd` is where the
+plan counts as one that the assistant wrote, so the model does not read that the person changed it. `cwd` is where the
 session was, to be asked about before it is used.
 """
 

@@ -7,11 +7,11 @@ into the same, and `events_from_messages` is the way back. What the language lea
   `javascript` for the user, with the text form beside it for the assistant), else its text (`console`).
 - stderr is `console` output with `"stream": "stderr"`, an exception the same with `"error": {name, value}`.
 - What a person edited before the run follows the code as `code` of the role `user`.
-- Chunks (not messages) of code and of what came of it carry `"block"`, the same for both: an answer may go on
-  after its code before the code runs, and a thread may print after its run. The messages of a block stand together.
+- Chunks (not messages) of code and of what came of it carry `"block"`, the same for both: an answer may
+  continue after its code before the code runs, and a thread may print after its run. A block's messages are together.
 - A chunk with `"replace": true` holds the whole content of the message that is open (a model's habit was undone).
 - What did not run has `console` output with `"refused": true` and the reason as its content.
-- A `confirmation` precedes each decision, whoever decides; in the format `input`, running code asks a question.
+- A `confirmation` precedes each decision of anybody; in the format `input`, running code asks a question.
 - `{"role": "server", "type": "status"}` says how something ended: `"content": "executed"` a run, with its `status` and
   `exit_code`; `"content": "complete"` a turn, with the `reason` (done, interrupted, model_error, ...) and its `detail`.
   These stand alone, without start and end: `status`; `confirmation`; a chunk with `"update": true`, which replaces the

@@ -12,8 +12,8 @@ of messages is read too, with the habits of Open Interpreter.
 
 Lost on the way are the other forms of a result that has several, which of the outputs was the value of the last
 expression, where exactly text and such results met, the parts of a traceback, where the middle of a long output is, and
-what the model was told of the files of a prompt. Notices come back as what the file says.
-What was once exported and imported is exported again as the same file.
+what the model read of the files of a prompt. Notices come back as what the file says. What was once exported and
+imported is exported again as the same file.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A transcript as static messages: the events that its blocks come of, streamed and folded."""
+"""A transcript as static messages, made by replaying the events of its blocks."""
 
 from oi_tui.app.engine.core.blocks import Block
 from oi_tui.app.engine.formats.lmc.chunk_fold import fold_chunks

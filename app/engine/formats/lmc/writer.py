@@ -189,7 +189,7 @@ class LmcWriter:
         edited = {"role": "user", "type": "code", **keys, "content": event.source}
         return [*chunks, *self._end(), *_whole(edited, event.block_id)]
 
-    # -- what comes of running -----------------------------------------------------------------------
+    # -- outputs and ends -----------------------------------------------------------------------
 
     def _open_console(self) -> list[Chunk]:
         return [] if self._run else self._open({**CONSOLE, "block": self._running})

@@ -36,8 +36,8 @@ class RemoteKernel(JupyterKernel):
     # -- coming back -----------------------------------------------------------------------------------
 
     async def come_back(self, block_id: str, source: str) -> ComeBack:
-        """To the kernel that this session left alive. `block_id` is the run that it did not see the end of, "" if there
-        is none. KernelError if the server cannot be reached: the next run tries again."""
+        """Reconnect to the kernel that this session left alive. `block_id` is the run that it did not see the end of,
+        "" if there is none. KernelError if the server cannot be reached: the next run tries again."""
         seat = self.seat
         self._relay = Relay() if block_id else None
         if self._relay is not None:

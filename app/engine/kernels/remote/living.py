@@ -82,7 +82,7 @@ class LivingKernels:
         self._change(lambda known: [*(one for one in known if not _same(one, kernel)), kernel][-MOST_KEPT:])
 
     def forget(self, kernel: LivingKernel) -> None:
-        """It is gone, or nobody will reconnect to it."""
+        """Remove a kernel that has ended or that nobody will reconnect to."""
         if any(_same(one, kernel) for one in self.all()):
             self._change(lambda known: [one for one in known if not _same(one, kernel)])
 

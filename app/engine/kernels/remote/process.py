@@ -75,7 +75,7 @@ class RemoteProcess:
         await self._ended.wait()
 
     async def close(self) -> None:
-        """Nothing more is asked for."""
+        """Stop asking the server about it."""
         await cancel_tasks(*self._tasks)
 
     def _do(self, asking: Coroutine[Any, Any, None]) -> None:

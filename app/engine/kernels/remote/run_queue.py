@@ -61,7 +61,7 @@ class RunQueue:
             self.release()
 
     def release(self) -> None:
-        """Nobody else is at work: send what waits."""
+        """The kernel is free: send what waits."""
         self._busy.clear()
         waiting, self._waiting = self._waiting, []
         for _, send in waiting:

@@ -1,4 +1,4 @@
-"""The kernels that run on a server, as it tells of them: bounded, and of a shape that can be relied on."""
+"""The kernels that run on a server, as it lists them: within limits, and checked."""
 
 import re
 from collections.abc import Mapping

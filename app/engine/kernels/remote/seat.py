@@ -62,7 +62,7 @@ class RemotePlace(Value, frozen=True, kw_only=True):
 
     @property
     def telling(self) -> str:
-        """As shown to the user."""
+        """The text for the user."""
         what = f"kernel {self.kernel_id[:SHORT_ID]}" if self.kernel_id else self.kernelspec
         return f"{what} on {self.server.host}"
 
@@ -171,7 +171,7 @@ class Seat:
         return self._new_record(kernel_id, self.place.kernelspec)
 
     async def _attach(self, site: JupyterServer, found: RunningKernel) -> LivingKernel:
-        """To a kernel that was named: it is ours where a session of ours started it."""
+        """Attach to a kernel that was named; it is ours if a session of ours started it."""
         site_name = self.place.server.credential
         record = self._new_record(found.kernel_id, found.kernelspec)
         ours = await asyncio.to_thread(self._living.find, site_name, found.kernel_id)
@@ -283,7 +283,7 @@ class Seat:
         await self.forget()
 
     async def forget(self) -> None:
-        """Nobody will reconnect to it."""
+        """Remove the record: nobody will reconnect to the kernel."""
         record, self._record = self._record, None
         if record is not None and self.place.name:
             await asyncio.to_thread(self._living.forget, record)
@@ -305,7 +305,7 @@ def require_python(language: str, host: str) -> None:
 
 
 def attachment_error(name: str, host: str) -> SettingsError:
-    """Why we do not attach before the person agreed: the cost for whoever started the kernel."""
+    """Why we do not attach before the person agreed: the cost for the person who started the kernel."""
     return SettingsError(
         f"Somebody else started {name} on {host}, or works in it now.",
         hint=f"To attach to it all the same: /kernel {name} yes, or start with --kernel {name} --attach.",
@@ -327,7 +327,7 @@ class Relay:
             self._waiting.append(event)
 
     def lead_to(self, emit: Emit) -> None:
-        """There, from now on."""
+        """Use this kernel from now on."""
         waiting, self._waiting = self._waiting, []
         self._emit = emit
         for event in waiting:

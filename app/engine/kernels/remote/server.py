@@ -251,7 +251,7 @@ class JupyterServer:
 
 
 class ServerUnreachable(KernelError):
-    """Nothing answers at the address of a server."""
+    """A server cannot be reached."""
 
     def __init__(self, called: str, error: BaseException) -> None:
         why = "it did not answer in time" if isinstance(error, TimeoutError) else tell_failure(error)

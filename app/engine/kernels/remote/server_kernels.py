@@ -166,7 +166,7 @@ class ServerKernels:
         return RemoteKernel(launch, Seat(launch, language, place, self._living))
 
     def left_languages(self) -> tuple[Language, ...]:
-        """Those in which this session left a kernel alive on this server."""
+        """The languages whose kernel this session left running on this server."""
         place = self.place
         if place is None:
             return ()
@@ -213,7 +213,7 @@ class ServerKernels:
         return None
 
     def started_ids(self) -> frozenset[str]:
-        """Of all kernels that sessions of ours started, wherever they are."""
+        """Ids of all kernels that sessions of ours started, on any server."""
         return frozenset(one.kernel_id for one in self._living.all() if not one.foreign)
 
     def _attachment_error(self, name: str, host: str) -> SettingsError:

@@ -104,7 +104,7 @@ class KnownServers:
         self._owner = owner
 
     def all(self) -> dict[str, KnownServer]:
-        """By name; SettingsError if the file cannot be relied on."""
+        """The servers by name; SettingsError if the file cannot be read."""
         hint = "Mend it, or delete it and add the servers again."
         text = read_owned_file(self._path, "list of servers", hint, owner=self._owner)
         if text is None:

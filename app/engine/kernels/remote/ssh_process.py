@@ -63,7 +63,7 @@ def ssh_arguments(command: str, address: KernelAddress, *options: str) -> list[s
 
 
 def printable(text: bytes) -> str:
-    """What of it can be seen, line by line."""
+    """The printable text, line by line."""
     said = text.decode(errors="replace").replace("\r\n", "\n")
     return "".join(sign for sign in said if sign.isprintable() or sign == "\n").strip()
 

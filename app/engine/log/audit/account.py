@@ -116,7 +116,7 @@ def _finding(finding: Finding) -> str:
 
 
 def _name(record: DecisionWasMade | RunBegan) -> str:
-    """Of the tool, "" where it is code."""
+    """The name of the tool, "" for code."""
     return f"tool {record.tool}" if record.tool else ""
 
 

@@ -82,5 +82,5 @@ def _run_of(block: ActionBlock) -> _Said:
 
 
 def _runs_in(record: RunBegan | DecisionWasMade) -> str:
-    """As a block says it."""
+    """The language or tool, as a block names it."""
     return f"tool {record.tool}" if record.tool else record.language

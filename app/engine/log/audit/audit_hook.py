@@ -29,7 +29,7 @@ Note = Callable[[Level, str, str, str], None]
 
 
 class AuditHook:
-    """Of one session, which is open until `end`."""
+    """Audits one session, from its opening until `end`."""
 
     def __init__(self, auditor: Auditor, watch: FolderScanner, note: Note, *, sandboxed: bool) -> None:
         self.auditor = auditor

@@ -44,7 +44,7 @@ WAITING = 1000
 
 
 class Auditor:
-    """Of one session, which is open until `end`."""
+    """Writes the audit log of one session, until `end`."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Auditor:
 
     @property
     def path(self) -> Path | None:
-        """Of the log, None as long as there was nothing to write."""
+        """Path of the log, None as long as nothing was written."""
         return self._log.path if self._log is not None else None
 
     def obstacle(self) -> str:

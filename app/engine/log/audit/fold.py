@@ -88,7 +88,8 @@ class _Run(msgspec.Struct):
 
 
 class AuditFold:
-    """Of one session. `say` makes text fit for the log: secrets withheld, nothing that cannot be written."""
+    """Folds the events of one session into records. `say` makes text fit for the log: secrets withheld, nothing that
+    cannot be written."""
 
     def __init__(self, surroundings: Surroundings, say: Callable[[str], str]) -> None:
         self._where = surroundings

@@ -52,7 +52,7 @@ class AuditLog:
         self._last = origin(session_id)
 
     def newest_head(self) -> ChainLink:
-        """Of all sessions, on disk."""
+        """The newest head on disk, of all sessions."""
         head = self._heads.look()
         self._heads.sync()
         return head
@@ -67,7 +67,7 @@ class AuditLog:
         self._note_head(last)
 
     async def seal_aside(self) -> None:
-        """The same, with everything else going on while the disk is waited for."""
+        """The same, without blocking while the disk is synced."""
         last = self._last
         await asyncio.to_thread(self._file.sync)
         self._note_head(last)

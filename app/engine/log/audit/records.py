@@ -211,7 +211,7 @@ class InputWasAsked(Record, frozen=True, kw_only=True, tag=True):
 
 
 class InputWasAnswered(Record, frozen=True, kw_only=True, tag=True):
-    """It got one, or (`cancelled`) the run was interrupted instead."""
+    """Code got its line, or (`cancelled`) the run was interrupted instead."""
 
     block_id: str
     request_id: str
@@ -327,7 +327,7 @@ def encode(body: LogBody | Head | Tear) -> bytes:
 
 
 def decode(line: bytes) -> LogEntry | None:
-    """None if the line is not one of ours, or of a newer oi-tui."""
+    """A record; None if the line is not one of ours, or of a newer oi-tui."""
     try:
         return _entries.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):

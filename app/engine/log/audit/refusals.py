@@ -74,7 +74,7 @@ def _times(count: int) -> str:
 
 
 def _host_text(name: str) -> str:
-    """As a rule would have it: without a port where that is a usual one."""
+    """The host as in a rule: without a port if that is a usual one."""
     host, _, port = name.rpartition(":")
     short = host if host and port in map(str, USUAL_PORTS) else name
     text = visible_text(short).text.replace("\n", "<U+000A>").replace("\t", "<U+0009>")

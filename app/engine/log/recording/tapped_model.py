@@ -1,4 +1,4 @@
-"""Stands between the loop and a model, and writes down what the model says before anybody has read it."""
+"""Wraps a model, and records what the model says before anybody has read it."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

@@ -92,7 +92,7 @@ class Blobs:
         )
 
     def remove(self, digest: str) -> None:
-        """Nobody needs this one any more."""
+        """Delete one that no session uses any more."""
         self.path(digest).unlink(missing_ok=True)
 
     def remove_wholes(self, paths: Iterable[str]) -> None:

@@ -44,11 +44,12 @@ class Claims:
 
     @classmethod
     def for_database(cls, database: Path) -> "Claims":
-        """Those of the sessions in this database."""
+        """The claims of the sessions in this database."""
         return cls(database.parent / "open")
 
     def take(self, session_id: str, patience: float = 0.0) -> None:
-        """Nobody else can continue it from now on; SessionOpenElsewhere if somebody has it after this many seconds."""
+        """Claim a session: nobody else can continue it. SessionOpenElsewhere if somebody still has it after this many
+        seconds."""
         if session_id not in self._held:
             self._held[session_id] = self._descriptor(session_id, patience)
 

@@ -20,7 +20,7 @@ class StoreBusy(StoreError):
 
 
 FAULTS = (sqlite3.Error, MemoryError)
-"""A damaged search index may tell of lengths that no memory has room for, and SQLite then says just that."""
+"""A damaged search index may have lengths that no memory has room for; then SQLite raises one of these."""
 
 
 class SearchDamaged(StoreError):

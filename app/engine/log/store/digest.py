@@ -59,7 +59,7 @@ class Merged(NamedTuple):
 
 
 class Totals(msgspec.Struct):
-    """Of a session so far."""
+    """Totals of a session so far."""
 
     turns: int = 0
     input_tokens: int = 0

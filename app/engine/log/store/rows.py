@@ -42,7 +42,7 @@ class SessionRow(NamedTuple):
 
     @property
     def looked_at(self) -> int | None:
-        """Of a session that is not complete: the last `seq` that has been looked at, None if none has."""
+        """Of an incomplete session: the last `seq` that was processed, None if none was."""
         return None if self.indexed == -1 else -2 - self.indexed
 
     @property
