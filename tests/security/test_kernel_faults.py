@@ -98,14 +98,17 @@ ENDS = {
     "import os\nos._exit(1)": "ended with exit code 1",
     "exit()": "ended with exit code 0",
     "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)": "was killed (signal 9)",
-    "import ctypes\nctypes.string_at(0)": "invalid memory access (signal 11)",
-    "import os\nos.abort()": "aborted (signal 6)",
 }
 """What the code does, and what is said of it."""
 
+CRASHES = {
+    "import ctypes\nctypes.string_at(0)": "invalid memory access (signal 11)",
+    "import os\nos.abort()": "aborted (signal 6)",
+}
+
 DIED = "died and was restarted by the server"
 
-ENDS_ELSEWHERE = dict(zip(ENDS, (DIED, "its state is lost", DIED), strict=False))
+ENDS_ELSEWHERE = dict(zip(ENDS, (DIED, "its state is lost", DIED), strict=True))
 """Of `exit()` the server tells nothing before we end the kernel, or does."""
 
 SERVER_LOOKS = 3
@@ -117,8 +120,16 @@ tell: to the WebSocket a kernel that is gone is one that says nothing."""
 async def test_R3_k01_k02_every_end_is_told_with_its_cause_within_two_seconds_and_the_next_run_is_fresh(
     make: Make, place: str
 ) -> None:
-    kernel = make(place)
-    ends = ENDS if place in ("bare", "enclosed") else ENDS_ELSEWHERE
+    await assert_told(make(place), ENDS if place in ("bare", "enclosed") else ENDS_ELSEWHERE)
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_k01_a_crash_is_told_with_its_cause_too(make: Make, place: str) -> None:
+    await assert_told(make(place), CRASHES)
+
+
+async def assert_told(kernel: JupyterKernel, ends: dict[str, str]) -> None:
+    """The kernel is ended in each of these ways."""
     for number, (source, how) in enumerate(ends.items(), 1):
         await kernel.start()
         async with asyncio.timeout(2 + (SERVER_LOOKS if kernel.elsewhere else 0)):

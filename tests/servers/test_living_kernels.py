@@ -33,6 +33,7 @@ from support.jupyter_servers import (
     kernels_on,
     other_client,
 )
+from support.kernel_places import FindServer
 from support.kinds import narrow, of
 
 LINES = 4_000
@@ -40,9 +41,9 @@ LINES = 4_000
 FLOOD = f"import time\nfor n in range({LINES}):\n    print(f'line {{n:05}}')\n    time.sleep(0.001)"
 
 
-@pytest.fixture(scope="module", params=["server", pytest.param("gateway", marks=pytest.mark.thorough)])
-def url(request: pytest.FixtureRequest, serve: Serve) -> str:
-    return begin_server(request.param, serve)
+@pytest.fixture(params=["server", pytest.param("gateway", marks=pytest.mark.thorough)])
+def url(request: pytest.FixtureRequest, kernel_server: FindServer) -> str:
+    return kernel_server(request.param).url
 
 
 @pytest.fixture(autouse=True)
