@@ -1,30 +1,30 @@
 # make run [TASK="..."] [SANDBOX=danger-full-access] [ACCEPT_DOWNLOAD=1]
 #                         set up .venv and start oi-tui (with a TASK, or without a terminal: headless)
 # make test               set up .venv and run the whole check
-# make check-servers      install foreign servers and a browser, and run what needs them
-# make check-all          the check with what it leaves out: more sizes, places, servers, and examples of fuzz tests
-# make check-bare         root only: make run and make test in Debian's smallest roots, as root and as a user (needs debootstrap)
+# make check-servers      install foreign servers and a browser, and run the tests that need them
+# make check-all          the check and the tests that it leaves out: more sizes, places, servers, and examples of fuzz tests
+# make check-bare         root only: make run and make test in minimal Debian roots, as root and as a user (needs debootstrap)
 # make soak               two hundred turns with faults, of which the check runs twenty; two hundred kills of starting kernels;
 #                         fifty lines lost while code runs
-# make coverage           which lines of the engine the tests go through
+# make coverage           which lines of the engine the tests run
 # make redteam [SEED=n] [SECONDS=240] [KIND="..." ATTEMPT=n]   attack, with a seed; writes a section of RESULTS.md
 # make bench              measure; writes tests/benchmarks/RESULTS.md
 # make pictures           redraw screenshots/
-# make gallery [THEME=... IMAGES=kitty|sixel|half|none]   every kind of block, to look at
-# make house              the house in figures: lines, rooms, arrows, names
-# make clean              remove .venv and what tools left
+# make gallery [THEME=... IMAGES=kitty|sixel|half|none]   show every kind of block
+# make house              figures of the source: lines, packages, imports, names
+# make clean              remove .venv, builds and caches of tools
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python .ci/install.py
-# On all cores, without what nobody imports. Code in the sandbox cannot write down what it had to compile.
+# Compile on all cores, without modules that nobody imports. Code in the sandbox cannot save what it compiles.
 UNUSED := tests|litellm/proxy|mypyc?|setuptools|pkg_resources|botocore|boto3|s3transfer|fontTools|huggingface_hub|_vendored
 COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/($(UNUSED))/' $(VENV)/lib || true
 export TASK
 export OI_TUI_SANDBOX := $(or $(SANDBOX),$(OI_TUI_SANDBOX))
 export OI_TUI_ACCEPT_DOWNLOAD := $(or $(ACCEPT_DOWNLOAD),$(OI_TUI_ACCEPT_DOWNLOAD))
-# Its Python may be gone, or have been broken off: then what is stamped as installed is not.
+# The environment's Python may be gone, or its installation was interrupted: then ignore the stamps of what is installed.
 BROKEN := $(shell "$(BIN)/python" -c "import pip" 2>/dev/null || echo again)
 
 .PHONY: run test check check-servers check-all check-bare soak redteam coverage bench pictures gallery house clean machine again
@@ -40,7 +40,7 @@ run: $(VENV)/.run
 		task="$${TASK:-Compute the first ten square numbers and print them.}"; \
 		$(BIN)/oi-tui run --yes --accept-download "$$task" </dev/null; code=$$?; \
 		if [ $$code -eq 4 ] && [ -z "$$TASK$$OI_TUI_SANDBOX$$OI_TUI_SANDBOX_RUNG" ]; then \
-			echo "  Once more with less, in .scratch, where there is nothing of anybody's:" >&2; \
+			echo "  Trying again without a full sandbox, in the empty folder .scratch:" >&2; \
 			mkdir -p .scratch; bin=$$(cd $(BIN) && pwd); \
 			(cd .scratch && OI_TUI_SANDBOX_RUNG=lock exec "$$bin/oi-tui" run --yes --accept-download "$$task" </dev/null); code=$$?; \
 		fi; \
@@ -57,31 +57,31 @@ check-all:
 	HYPOTHESIS_PROFILE=thorough $(MAKE) --no-print-directory test CHECKED="not servers"
 	$(MAKE) --no-print-directory check-servers SELECT="servers"
 
-# The tests start the program some two hundred times, and are themselves read by each of the test processes: compiled once.
+# The tests start the program some two hundred times, and each test process reads them: compile everything once.
 check: export PYTHONDONTWRITEBYTECODE :=
 check:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@# Else each of the test processes compiles all of this. What is wrong with it, pytest says below.
+	@# Otherwise each test process compiles all of this. pytest reports errors below.
 	$(BIN)/python -m compileall -qq app widgets themes plugins tests >/dev/null 2>&1 & \
 		PATH="$$(cd $(BIN) && pwd):$$PATH" $(BIN)/lint-imports; code=$$?; wait; exit $$code
-	@# Tests wait for terminals and kernels: mypy takes that time. What fails on a busy machine is tried again alone, and
-	@# if it passes then, it is named as flaky below: it is to be mended, not to be lived with. Only then is what an assert
-	@# compares written out: pytest rewrites each test for that, 15 s of CPU time. Till then there are local variables.
+	@# Tests wait for terminals and kernels: mypy uses that time. A test that fails on a busy machine is tried again alone; if
+	@# it passes then, it is listed as flaky, and needs a fix. Only the second try writes out what an assert
+	@# compares: pytest rewrites each test for that, which takes 15 s of CPU time. The first try shows local variables.
 	$(BIN)/mypy & mypy=$$!; \
 		$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --ignore tests/servers --assert plain --showlocals \
 			-m "$(CHECKED)"; tests=$$?; \
 		if [ $$tests -eq 1 ]; then \
 			echo "FAILED AT THE FIRST TRY, tried again alone:" >&2; \
 			$(BIN)/pytest --last-failed --last-failed-no-failures none -v -m "$(CHECKED)" && tests=0 && \
-				echo "FLAKY: what passed only at the second try stands above, to be mended." >&2; \
+				echo "FLAKY: the tests above passed only at the second try. Fix them." >&2; \
 		fi; \
-		wait $$mypy || { echo "mypy found what stands above." >&2; exit 1; }; \
+		wait $$mypy || { echo "mypy found the errors above." >&2; exit 1; }; \
 		exit $$tests
 
 # Kernels are tested on real servers by the same tests as here, all marked `thorough`. .ci/run leaves them out, and with
 # them most of the servers: SELECT="servers and not thorough" needs no more than requirements.txt.
-# What a server has to compile, it compiles once and not at each start. It keeps no list of failures: the tests beside do.
+# Servers compile their modules once and not at each start. Failures are not kept: the check that runs at the same time keeps its own.
 SELECT ?= servers
 WORKERS ?= 6
 FEW := $(findstring not thorough,$(SELECT))
@@ -91,7 +91,7 @@ check-servers: $(VENV)/.dev $(VENV)/.servers $(if $(FEW),,$(VENV)/.more-servers)
 	OI_TUI_SERVERS="$$(cd $(VENV) && pwd)/servers" $(BIN)/pytest -n $(WORKERS) --dist loadfile --durations 5 \
 		-p no:cacheprovider -m "$(SELECT)" $(SERVED)
 
-# Root is to do without what it could install; the user has what any user has.
+# Root runs without the packages that it could install; the user has what any user has.
 check-bare: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python tests/bare/bare.py --suite bookworm --user root --alone --tests
 	PYTHONPATH=tests $(BIN)/python tests/bare/bare.py --suite trixie --user ann --tests
@@ -103,7 +103,7 @@ soak: $(VENV)/.dev
 redteam: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m redteam --seed "$(SEED)" --seconds "$(or $(SECONDS),240)" --kind "$(KIND)" $(if $(ATTEMPT),--attempt $(ATTEMPT))
 
-# The kernels' own side is not in it: kernels are started without what coverage needs.
+# Without the code that runs inside kernels: they are started without coverage.
 coverage: $(VENV)/.dev
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n 4 --dist loadfile
@@ -122,7 +122,7 @@ gallery: $(VENV)/.dev
 house:
 	@PYTHONPATH=tests $(PYTHON) -m support.house
 
-# First of all: what is missing of the machine is not said only after a minute.
+# First of all, so that the message about missing libraries does not come after a minute.
 machine:
 	@$(if $(filter test,$(MAKECMDGOALS)),PYTHON="$(PYTHON)" sh .ci/machine.sh test)
 
@@ -144,7 +144,7 @@ $(VENV)/.dev: pyproject.toml $(BROKEN) | machine
 	@sh .ci/openmp.sh "$(VENV)"
 	@touch $@ $(VENV)/.run
 
-# Where something cannot be had, the tests that need it say so, and next time it is tried again.
+# If a server cannot be installed, the tests that need it say so, and the next run tries again.
 $(VENV)/.servers: tests/servers/requirements.txt | $(VENV)/.dev
 	@PYTHON="$(PYTHON)" sh .ci/machine.sh servers
 	@echo "Setting up $(VENV)/servers (some seconds, once) ..."

@@ -1,8 +1,8 @@
-"""install.py [--into PYTHON] WHAT...: installs this, in the words of pip, where the Python that runs this is, or where
-that other one is, which need have no pip.
+"""install.py [--into PYTHON] WHAT...: installs packages, given as to pip, into the environment of this Python or of
+another one, which need not have pip.
 
-uv does it in a tenth of pip's time, but does not read pip's settings: it gets them here. Where pip has a setting that
-uv lacks, where there is no uv, and where it fails, pip does it.
+uv takes a tenth of pip's time, but does not read pip's settings: it gets them here. pip does the work if it has a
+setting that uv lacks, if there is no uv, and if uv fails.
 """
 
 import ast
@@ -17,7 +17,7 @@ INTO = sys.argv[2] if sys.argv[1] == "--into" else sys.executable
 WHAT = sys.argv[3:] if sys.argv[1] == "--into" else sys.argv[1:]
 PIP = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
 LIMIT = 900
-"""Seconds for uv; what takes longer has been given up by the network."""
+"""Seconds for uv; after that the network is taken to be down."""
 
 WORDS = {"index-url": "--index-url", "extra-index-url": "--extra-index-url", "find-links": "--find-links",
          "trusted-host": "--allow-insecure-host", "constraint": "--constraint"}  # fmt: skip
@@ -33,39 +33,39 @@ WITHOUT_EFFECT = frozenset(
     root-user-action timeout verbose
     """.split()  # noqa: SIM905  lines of words are read faster than a column of quotations
 )
-"""pip's settings that change nothing of what is installed from where."""
+"""pip's settings that do not change what is installed and from where."""
 
 
 def pip_settings() -> dict[str, str]:
-    """What pip is set up with for `pip install`, by its files and the environment: `{"index-url": "https://…"}`."""
+    """pip's settings for `pip install`, from its files and the environment: `{"index-url": "https://…"}`."""
     listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
     rows = [line.split("=", 1) for line in listed.stdout.splitlines() if "=" in line]
     found: dict[str, str] = {}
-    for section in ("global.", "install.", ":env:."):  # a later one counts more
+    for section in ("global.", "install.", ":env:."):  # later ones override
         found |= {name.removeprefix(section): value for name, value in rows if name.startswith(section)}
     return {name.replace("_", "-"): str(ast.literal_eval(value)) for name, value in found.items()}
 
 
 def install_with_uv(what: list[str]) -> bool:
-    """Whether uv could do it."""
+    """Install with uv; returns whether that worked."""
     settings = {name: value for name, value in pip_settings().items() if name not in WITHOUT_EFFECT}
     if settings.keys() - WORDS.keys() - VARIABLES.keys():
         return False
     if subprocess.run([*PIP, "--only-binary", "uv", "uv"], capture_output=True, check=False).returncode:
         return False
-    # As pip does: of all indexes the newest, wherever it is.
-    told = ["--index-strategy", "unsafe-best-match"]
+    # As pip does: the newest version of all indexes.
+    options = ["--index-strategy", "unsafe-best-match"]
     for name, option in WORDS.items():
         for word in settings.get(name, "").split():
-            told += [option, word]
+            options += [option, word]
     environ = {variable: settings[name] for name in VARIABLES.keys() & settings.keys() for variable in VARIABLES[name]}
-    # A cache that others share would lend its files to the environments of other programs by hard links: who may write
-    # one of those (code in a project has its own) would write this one.
+    # A shared cache would hard-link its files into the environments of other programs: code that may write one of those
+    # would write this one too.
     cache = VENV / "uv-cache"
     command = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--python", INTO]
     try:
         ended = subprocess.run(
-            [*command, *told, "--cache-dir", str(cache), *what],
+            [*command, *options, "--cache-dir", str(cache), *what],
             env=os.environ | environ, timeout=LIMIT, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -77,8 +77,8 @@ def install_with_uv(what: list[str]) -> bool:
 
 
 FAILED = """\
-What is needed could not be installed; why, stands above. It comes from the package index that pip is set up with
-(python3 -m pip config list): a network, or a proxy or an index of your own set up there, is needed once."""
+The packages could not be installed; the reason is above. They come from the package index of pip's settings
+(python3 -m pip config list): once, a network is needed, or a proxy or an index of your own in those settings."""
 
 ELSEWHERE = [] if sys.executable == INTO else ["--python", INTO]
 BY_PIP = [*PIP[:3], *ELSEWHERE, *PIP[3:], *WHAT]

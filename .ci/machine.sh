@@ -1,16 +1,16 @@
 #!/bin/sh
-# What the tests need of the machine and pip cannot bring, looked for before anything takes time. The program itself
-# needs nothing: its sandbox is its own where bubblewrap is missing.
+# Looks for system packages that the tests need and pip cannot install, before anything takes time. The program itself
+# needs none: without bubblewrap it uses its own sandbox.
 #
 #   machine.sh test       the libraries that the tests load
 #   machine.sh servers    a browser, a keyring, sshd
 #
-# Installs it after a yes, and unasked only for root where there is no terminal. Otherwise says what to do. What
-# cannot be had is no error here: the tests say themselves what they do without.
+# Installs them after a yes, and without a question only for root where there is no terminal. Otherwise prints what to
+# do. A missing package is no error here: the tests say themselves what they skip.
 set -u
 [ "$(uname -s)" = Linux ] || exit 0
 
-# $1 is a library's file name. Python is there, ldconfig may not be.
+# $1 is a library's file name. Python is available, ldconfig may not be.
 loads() { "${PYTHON:-python3}" -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1])' "$1" 2>/dev/null; }
 
 apt= dnf= pacman= apk= what=
@@ -29,7 +29,7 @@ if [ "$1" = servers ]; then
         need "a keyring (for tokens)" "dbus-daemon gnome-keyring" "dbus-daemon gnome-keyring" "dbus gnome-keyring" "dbus gnome-keyring"
 else
     loads libcairo.so.2 || need "cairo (for pictures)" libcairo2 cairo cairo cairo
-    # Where nobody is asked, as in CI, each kind of sandbox is tested; elsewhere those that are there.
+    # Without a terminal, as in CI, each kind of sandbox is tested; elsewhere those that are installed.
     if [ "$(id -u)" -eq 0 ] && ! { [ -t 0 ] && [ -t 2 ]; } && ! command -v bwrap >/dev/null; then
         need "bubblewrap (to be tested as well)" bubblewrap bubblewrap bubblewrap bubblewrap
     fi
@@ -71,9 +71,9 @@ else
 fi
 
 export DEBIAN_FRONTEND=noninteractive
-# Unquoted: these are words. A list of packages that cannot be renewed may still do.
+# Unquoted: these are words. If the list of packages cannot be updated, the old one may do.
 [ -z "$fetch" ] || said=$($rights$fetch 2>&1 </dev/null) || echo "$said" >&2
 if ! said=$($rights$tool$packages 2>&1 </dev/null); then
     echo "$said" >&2
-    echo "That could not be installed: $what. Going on without." >&2
+    echo "Not installed: $what. Continuing without." >&2
 fi

@@ -1,7 +1,7 @@
 #!/bin/sh
-# openmp.sh VENV: the library libgomp, which the built-in model's runtime computes with and does not bring. Where the
-# system has none, Debian's package is put into the environment: fetched and verified by apt, for which nobody need be root.
-# Where that cannot be done it says what to install; nothing else needs it.
+# openmp.sh VENV: the library libgomp, which the built-in model's runtime needs and does not contain. If the system has
+# none, Debian's package is put into the environment: apt downloads and verifies it without root. If that fails, prints
+# what to install; nothing else needs it.
 set -u
 venv=$(cd "$1" && pwd) || exit 1
 loads() { "$venv/bin/python" -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1])' "$1" 2>/dev/null; }
@@ -9,7 +9,7 @@ if loads libgomp.so.1 || loads "$venv/lib/libgomp.so.1"; then exit 0; fi
 
 folder=$venv/openmp
 fetch() { (cd "$folder" && apt-get "$@" download libgomp1) >/dev/null 2>&1 </dev/null; }
-# A machine whose lists of packages were cleared away gets some of its own, for this once.
+# On a machine without lists of packages, use temporary ones.
 renew() { apt-get -o Dir::State::lists="$folder/lists" update >/dev/null 2>&1 </dev/null; }
 rm -rf "$folder"
 mkdir -p "$folder/lists/partial"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# venv.sh PYTHON FOLDER: an environment in which pip works; an unfinished one is made anew.
+# venv.sh PYTHON FOLDER: make an environment in which pip works; an unfinished one is made again.
 set -u
 "$2/bin/python" -m pip --version >/dev/null 2>&1 && exit 0
 "$1" -c 'import sys; sys.exit("oi-tui needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)' || exit 1

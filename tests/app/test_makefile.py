@@ -182,7 +182,7 @@ def test_an_installation_that_fails_is_told_and_the_tests_begin_all_the_same(ven
     forget_packages(programs, "apt-get", root=True, works=False)
     told = make(venv, "test", path=programs).stderr
     assert "no such mirror" in told
-    assert "Going on without" in told
+    assert "Continuing without" in told
 
 
 def test_an_unknown_system_is_told_what_is_missing(venv: Path, programs: Path) -> None:
@@ -213,7 +213,7 @@ def test_S27_where_there_is_no_sandbox_make_shows_itself_with_less_in_a_folder_o
     ran = make(venv, "run")
     assert ran.returncode == 0
     assert ran.stdout.splitlines()[-1].startswith(f"{ROOT}/.scratch|lock|run --yes")
-    assert "Once more with less" in ran.stderr
+    assert "Trying again without a full sandbox" in ran.stderr
     refused = make(venv, *TASK)
     assert refused.returncode == 2, "what somebody wants done is not done with less than was promised"
     assert refused.stdout.count("\n") == 1

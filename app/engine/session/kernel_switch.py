@@ -152,7 +152,7 @@ class KernelSwitch:
         if block.state == "ok":
             await self.use(name)
         else:
-            hint = "What it said stands above. Code runs where it ran before."
+            hint = "Its output is above. Code runs where it ran before."
             self._session.notice("warning", f"ipykernel was not installed in {name}.", hint)
 
     def _stop_installing(self) -> None:
