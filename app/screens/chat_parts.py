@@ -155,7 +155,7 @@ class Parts:
         """Extractions, from the form to the results."""
         from oi_tui.app.screens.extract_desk import ExtractDesk  # as above
 
-        return ExtractDesk(self._bridge, self._desk)
+        return ExtractDesk(self._bridge, self._desk, self._desk.tell)
 
     @property
     def sessions_have_focus(self) -> bool:

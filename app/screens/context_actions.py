@@ -9,6 +9,7 @@ from oi_tui.app.engine.core.context_use import ContextUse
 from oi_tui.app.engine.core.verbs import ChangeSummary, MarkContext
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.context_screen import ContextScreen
+from oi_tui.app.screens.open_screen import is_open
 from oi_tui.app.screens.summary_screen import SummaryScreen
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.timeline.view import Timeline
@@ -41,7 +42,7 @@ class ContextActions:
     def show(self, context: ContextUse) -> None:
         """On a screen of its own, or on the one that shows it."""
         screen = self._place.app.screen
-        if isinstance(screen, ContextScreen):
+        if isinstance(screen, ContextScreen) and is_open(screen):
             screen.show(context)
         elif screen is self._place.screen:
             self._place.app.push_screen(ContextScreen(context, self._bridge.send), self._go_to)

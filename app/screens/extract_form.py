@@ -15,7 +15,7 @@ from textual.events import DescendantFocus
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from oi_tui.app.engine.core.extractions import BeginExtraction
+from oi_tui.app.engine.core.extractions import PART, BeginExtraction
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.save_as import complete_path
@@ -89,16 +89,26 @@ class ExtractForm(ModalScreen[BeginExtraction | None]):
         """Focus the field to correct, else the first empty one."""
         first = next((field for field in FIELDS[:3] if not self._kept.get(field.name)), FIELDS[0])
         self._input(self._wrong or first.name).focus()
+        if not self._wrong and self._kept.get(first.name):
+            self._input(first.name).select_all()  # who wants other records types them
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Say what the field means."""
-        self.query_one("#extract-hint", Words).update(self._current_field.hint)
         source, output = self._input("source"), self._input("output")
         proposed = proposed_output(source.value) if source.value.strip() else ""
         if self._current_field.name == "output" and proposed and output.value in ("", proposed):
             output.value = proposed
             output.select_all()  # who wants another name types it
+        self.query_one("#extract-hint", Words).update(self._hint)
         self._show_keys()
+
+    @property
+    def _hint(self) -> str:
+        """What the focused field means."""
+        output = self._input("output").value.strip()
+        if self._current_field.name == "output" and output and (self._folder / f"{output}{PART}").is_file():
+            return "This output is not complete yet: the same fields, task and model continue it."
+        return self._current_field.hint
 
     def _show_keys(self) -> None:
         is_last = self._current_field == FIELDS[-1]

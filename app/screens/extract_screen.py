@@ -105,6 +105,11 @@ class ExtractScreen(ModalScreen[str]):
         self._show_keys()
 
     @property
+    def runs(self) -> bool:
+        """Whether it continues without being looked at."""
+        return self._found.state in RUNS
+
+    @property
     def wrong(self) -> str:
         """The field of the form that it could not begin with, "" if none."""
         return self._found.wrong

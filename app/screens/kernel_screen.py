@@ -21,6 +21,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.open_screen import is_open
 from oi_tui.app.screens.pick import PickScreen
 from oi_tui.widgets.keyrow import Hint, KeyRow, joint_label, key_hint, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
@@ -273,7 +274,7 @@ class KernelPicks:
 
     def show(self, found: KernelsFound) -> None:
         """What the engine found; of a server only where somebody still looks."""
-        if self._screen is not None and self._screen.is_attached:
+        if self._screen is not None and is_open(self._screen):
             self._screen.show(found)
         elif not found.server:
             self._screen = KernelScreen(found, self._bridge.send, busy=lambda: self._bridge.busy)

@@ -9,6 +9,7 @@ from oi_tui.app.engine.core.protocol import DraftKept
 from oi_tui.app.engine.core.verbs import KeepDraft
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.history import HistoryScreen
+from oi_tui.app.screens.open_screen import is_open
 from oi_tui.widgets.composer import PromptArea, as_prompt
 
 
@@ -47,7 +48,7 @@ class Recall:
     def show(self, reply: PromptsFound | DraftKept) -> None:
         """What the engine found."""
         if isinstance(reply, PromptsFound):
-            if self._screen is not None and self._screen.is_attached:
+            if self._screen is not None and is_open(self._screen):
                 self._screen.show(reply)
         elif not self._area.text:
             self._kept = reply.text

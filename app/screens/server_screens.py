@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from oi_tui.app.engine.core.tool_replies import OfferCompleted, OffersFound, ServersFound
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.open_screen import is_open
 from oi_tui.app.screens.prompt_completion import complete_again
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.server_offers import PromptOfferings
@@ -33,5 +34,5 @@ class ServerScreens:
         """What the engine says of them."""
         if not isinstance(found, ServersFound):
             self.offers.take(found)
-        elif self._screen is not None and self._screen.is_attached:
+        elif self._screen is not None and is_open(self._screen):
             self._screen.take(found)

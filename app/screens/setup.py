@@ -21,6 +21,7 @@ from oi_tui.app.engine.core.protocol import FetchEnded, FetchProgressed, ModelOf
 from oi_tui.app.engine.core.verbs import AnyVerb, CancelFetch, FetchModel, ForgetKey, UseModel
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import progress_size
+from oi_tui.app.screens.open_screen import is_open
 from oi_tui.widgets.field import Field
 from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
 from oi_tui.widgets.lettering import Options, Words, lettering
@@ -92,6 +93,8 @@ class SetupScreen(Screen[None]):
 
     def show(self, reply: ModelsFound | FetchProgressed | FetchEnded) -> None:
         """Something new about offers or the download."""
+        if not is_open(self):
+            return
         match reply:
             case ModelsFound():
                 self._found = reply

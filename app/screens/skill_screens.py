@@ -4,6 +4,7 @@ from oi_tui.app.engine.core.tool_replies import FunctionDrafted, SkillsFound
 from oi_tui.app.engine.core.tool_verbs import KeepFunction
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.keep_screen import KeepScreen
+from oi_tui.app.screens.open_screen import is_open
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.skills_screen import SkillsScreen
 from oi_tui.themes.palette import Palette
@@ -22,7 +23,8 @@ class SkillScreens:
         if isinstance(reply, FunctionDrafted):
             self._ask(reply)
         elif (screen := next((one for one in app.screen_stack if isinstance(one, SkillsScreen)), None)) is not None:
-            screen.take(reply)
+            if is_open(screen):
+                screen.take(reply)
         else:
             app.push_screen(SkillsScreen(reply, self._bridge.send, self.palette, self._editor))
 

@@ -12,6 +12,7 @@ from oi_tui.app.engine.core.protocol import ContextFound
 from oi_tui.app.engine.core.tool_replies import ChangesFound
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
+from oi_tui.app.screens.open_screen import is_open
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.keyrow import key_hint, key_in_use
@@ -147,7 +148,7 @@ class TimelinePane(Vertical):
         if isinstance(found, FrameSeen):
             if actions.frame is not None:
                 actions.frame.take(found)
-        elif actions.widgets is not None and actions.widgets.is_attached:
+        elif actions.widgets is not None and is_open(actions.widgets):
             actions.widgets.take(found)
 
     def show_found(self, found: ContextFound | ChangesFound) -> None:

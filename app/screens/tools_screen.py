@@ -11,6 +11,7 @@ from oi_tui.app.engine.core.tool_replies import ToolRecord, ToolsFound
 from oi_tui.app.engine.core.tool_verbs import SwitchTool
 from oi_tui.app.engine.text.words import one_line, quantity
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.open_screen import is_open
 from oi_tui.app.screens.records_screen import RecordsScreen
 from oi_tui.app.screens.viewer import TextContent, ViewerScreen
 from oi_tui.themes.palette import Palette
@@ -82,7 +83,7 @@ LONGEST = 1_000
 
 def show_tools(app: App[object], found: ToolsFound, bridge: Bridge, palette: Palette, folder: Path) -> None:
     """Open the list, or bring the one that is open up to date."""
-    if isinstance(app.screen, ToolsScreen):
+    if isinstance(app.screen, ToolsScreen) and is_open(app.screen):
         app.screen.take(found)
     elif not any(isinstance(screen, ToolsScreen) for screen in app.screen_stack):
         app.push_screen(ToolsScreen(found, bridge, palette, folder))

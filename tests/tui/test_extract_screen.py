@@ -1,5 +1,6 @@
 """The form and the screen of `/extract`: what is named before anything is asked, and how it is seen to go on."""
 
+import asyncio
 from typing import Literal
 
 import pytest
@@ -213,6 +214,44 @@ async def test_E20_results_failures_and_what_is_left_are_shown_and_keys_act(
         await stage.pilot.press("o")
         await stage.until(lambda: Run(language="python", source=reading_code(ASKED.output)) in stage.engine.asked)
         await stage.until(lambda: FindExtraction(on=False) in stage.engine.asked)
+
+
+async def test_E20_news_while_its_screen_is_left_end_nothing(play: Play) -> None:
+    async with play((80, 24)) as stage:
+        stage.prompt.fill("/extract")
+        await stage.pilot.press("enter")
+        await stage.until(lambda: FindExtraction() in stage.engine.asked)
+        stage.engine.reply(RUNNING)
+        shown = await stage.screen(ExtractScreen)
+        shown.dismiss("")
+        while shown.is_attached:  # its parts go one by one, before it
+            stage.app.chat.parts.extractions.take(RUNNING)
+            await asyncio.sleep(0)
+        await stage.until(lambda: "The extraction continues. /extract shows it." in stage.seen)
+
+
+async def test_E20_in_a_form_that_opens_with_other_records_what_is_typed_replaces_them(play: Play) -> None:
+    async with play((80, 24)) as stage:
+        await open_form(stage)
+        await type_into(stage, "a.csv")
+        await stage.pilot.press("enter")
+        await type_into(stage, "name")
+        await stage.pilot.press("enter", "ctrl+s")
+        await stage.until(lambda: stage.engine.asked[-1] == FindExtraction())
+        failed = ExtractionFound(state="failed", asked=ASKED, why="No.")
+        for found, selected in ((failed, "a.csv"), (replace(failed, wrong="source"), "")):
+            stage.engine.reply(found)
+            await stage.screen(ExtractScreen)
+            await stage.pilot.press("n")
+            await stage.screen(ExtractForm)
+            await stage.settle()
+            records = stage.app.screen.query_one("#extract-source", Input)
+            assert (records.has_focus, records.selected_text) == (True, selected)
+            (stage.cwd / "a.extracted.jsonl.part").touch()
+            await stage.pilot.press("down", "down")
+            await stage.until(lambda: "not complete yet" in stage.seen)
+            await stage.pilot.press("ctrl+s")
+            await stage.settle()
 
 
 def replaced(state: str) -> ExtractionFound:

@@ -58,6 +58,10 @@ class ExtractedRow(Value, frozen=True, kw_only=True):
     """Its value as JSON, or why there is none."""
 
 
+PART = ".part"
+"""What follows the name of the output while not all of it is there: the same questions continue it."""
+
+
 class ExtractionFound(SessionReply, frozen=True, kw_only=True, tag=True):
     """The state of an extraction."""
 
@@ -77,7 +81,7 @@ class ExtractionFound(SessionReply, frozen=True, kw_only=True, tag=True):
     seconds: float = 0.0
     why: str = ""
     """Why it is not done, as a sentence."""
-    wrong: Literal["", "schema", "model"] = ""
+    wrong: Literal["", "source", "schema", "model"] = ""
     """What of the question it could not begin with, where that is known."""
     newest: tuple[ExtractedRow, ...] = ()
     """The last ones last."""

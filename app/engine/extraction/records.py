@@ -42,6 +42,12 @@ class SourceRecord(NamedTuple):
         return hashlib.sha256(f"{self.source}\0{self.text}".encode(errors="replace")).hexdigest()[:24]
 
 
+def require_records(path: Path) -> None:
+    """SettingsError if there is no such file or folder; what a pattern matches is found when it is read."""
+    if not (path.is_dir() or path.is_file() or any(_PATTERN & set(part) for part in path.parts)):
+        raise SettingsError(f"There is no file or folder {path}.")
+
+
 def read_records(path: Path) -> Iterator[SourceRecord]:
     """The records of a `.csv`, `.tsv`, `.jsonl` or text file (a line each), the files of a folder, or those that a
     pattern (`docs/*.txt`) matches. SettingsError if it cannot be read as that. Nothing but the record at hand is in
@@ -55,8 +61,7 @@ def read_records(path: Path) -> Iterator[SourceRecord]:
         if not any(one.is_file() for one in found):
             raise SettingsError(f"No file is called {path}.")
         return _files(folder, found)
-    if not path.is_file():
-        raise SettingsError(f"There is no file or folder {path}.")
+    require_records(path)
     match path.suffix.lower():
         case ".csv" | ".tsv":
             return _rows(path, "\t" if path.suffix.lower() == ".tsv" else "")

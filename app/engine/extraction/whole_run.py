@@ -11,6 +11,7 @@ import msgspec
 
 from oi_tui.app.engine.core.chat_model import Model
 from oi_tui.app.engine.core.errors import SettingsError
+from oi_tui.app.engine.core.extractions import PART
 from oi_tui.app.engine.extraction.extraction import Extraction, ExtractionPlan, Tally
 from oi_tui.app.engine.extraction.journal import Journal, JournalLine
 from oi_tui.app.engine.extraction.output import SOURCE, require_output, write_lines, write_output
@@ -68,7 +69,7 @@ async def extract_all(
 
 def part_of(output: Path) -> Path:
     """The journal of this output."""
-    return output.with_name(f"{output.name}.part")
+    return output.with_name(f"{output.name}{PART}")
 
 
 def failures_of(output: Path) -> Path:

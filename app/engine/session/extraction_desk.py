@@ -26,6 +26,7 @@ from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.core.values import Level
 from oi_tui.app.engine.extraction.extraction import Extraction, ExtractionPlan, SeenResult, Tally
+from oi_tui.app.engine.extraction.records import require_records
 from oi_tui.app.engine.extraction.whole_run import columns_of, extract_all, failures_of
 from oi_tui.app.engine.session.model_switch import ModelSwitch
 from oi_tui.app.engine.session.services import Services
@@ -48,7 +49,7 @@ class ExtractionDesk:
         self._asked: BeginExtraction | None = None
         self._state: ExtractionState = "none"
         self._why = self._model = ""
-        self._wrong: Literal["", "schema", "model"] = ""
+        self._wrong: Literal["", "source", "schema", "model"] = ""
         self._tally = Tally()
         self._extraction: Extraction | None = None
         self._task: asyncio.Task[None] | None = None
@@ -120,6 +121,9 @@ class ExtractionDesk:
 
     async def _whole(self, asked: BeginExtraction) -> None:
         folder = Path(self._services.setup.cwd)
+        source = folder / Path(asked.source).expanduser()
+        self._wrong = "source"
+        await asyncio.to_thread(require_records, source)
         self._wrong = "schema"
         schema = await asyncio.to_thread(self._services.read_schema, asked.schema)
         self._wrong = "model"
@@ -135,7 +139,7 @@ class ExtractionDesk:
         self._model, self._wrong = model.name, ""
         output = folder / Path(asked.output).expanduser()
         done = await extract_all(
-            folder / Path(asked.source).expanduser(),
+            source,
             output,
             plan,
             _CountedModel(model, self._session),
