@@ -111,7 +111,7 @@ class PlanSteps(Vertical):
         yield Words(NO_PLAN, id="plan-empty")
         yield Options(id="plan-rows")
         yield Words(id="plan-detail")
-        yield Field(id="plan-line")
+        yield Field(id="plan-line", select_on_focus=False)  # words are corrected, not replaced
         yield KeyRow(id="plan-keys")
 
     def on_mount(self) -> None:
@@ -140,6 +140,7 @@ class PlanSteps(Vertical):
         line = self.query_one(Field)
         line.value = "" if step is None or what == "new" else step.text if what == "text" else step.done_when
         line.placeholder, line.display, self._writing = _ASKED[what], True, what
+        line.cursor_position = len(line.value)
         line.focus()
         self._show_keys()
 

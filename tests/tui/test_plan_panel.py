@@ -90,9 +90,12 @@ async def test_Q6_the_person_adds_changes_moves_and_drops_steps(play: Play) -> N
         asked = of(ChangePlan, await stage.engine.heard(3))
         assert [step.state for step in asked[1].steps] == ["done", "dropped", "doing"]
         assert [step.text for step in asked[2].steps][1:] == [STEPS[1].text, "More"]
-        await stage.pilot.press("c", *"seen", "enter")
+        await stage.pilot.press("e", *" now", "enter")
         asked = of(ChangePlan, await stage.engine.heard(4))
-        assert any(step.done_when == "seen" for step in asked[3].steps)
+        assert asked[3].steps[2].text.endswith("it now"), "what is there is changed, not replaced"
+        await stage.pilot.press("c", *"seen", "enter")
+        asked = of(ChangePlan, await stage.engine.heard(5))
+        assert any(step.done_when == "seen" for step in asked[4].steps)
 
 
 async def test_Q6_escape_leaves_the_line_and_then_the_panel_and_changes_nothing(play: Play) -> None:
