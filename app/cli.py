@@ -207,13 +207,13 @@ def run(
     from oi_tui.app.commands.own_commands import shell_prompt
     from oi_tui.app.engine.files.program_log import begin_logging, log_file
     from oi_tui.app.frontend.client import CLOSE_TIMEOUT
-    from oi_tui.app.headless.json_answer import require_alone, wanted_schema
+    from oi_tui.app.headless.json_answer import require_text, wanted_schema
     from oi_tui.app.headless.runner import Headless
-    from oi_tui.app.privacy import close_to_others
+    from oi_tui.app.privacy import protect_process
     from oi_tui.app.resuming import stored_session
 
     begin_logging(log_file(), verbose=flags.verbose)
-    close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
+    protect_process()  # the engine is in this process: code without a sandbox could read our keys from its environment
     text = " ".join(task)
     data = _read_piped()
     if not text and data is None:
@@ -229,7 +229,7 @@ def run(
         echo(f"▪ No such file: @{safe_text(name)}. The prompt is sent all the same.", err=True)
     wanted = None
     if schema is not None:
-        require_alone(as_json=as_json)
+        require_text(as_json=as_json)
         wanted, remark = wanted_schema(schema, place.setup)
         if remark:
             echo(f"▪ {safe_text(remark)}", err=True)

@@ -18,7 +18,7 @@ from oi_tui.app.engine.mcp.sdk_server import serve_calls
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.assistant_desk import PATIENCE, AssistantDesk
 from oi_tui.app.engine.session.host import Host
-from oi_tui.app.privacy import close_to_others
+from oi_tui.app.privacy import protect_process
 
 ENDED = "The assistant that this session served has ended."
 
@@ -45,7 +45,7 @@ def take_wire() -> WirePair:
 def serve_assistant(wire: WirePair, setup: Configure, patience: float | None) -> NoReturn:
     """Serve the other assistant until it hangs up, then end the process. OiTuiError if no session can be opened. A call
     that needs approval waits `patience` seconds for somebody to attach; None is the default."""
-    close_to_others()  # the engine is in this process: code without a sandbox could read our keys from its environment
+    protect_process()  # the engine is in this process: code without a sandbox could read our keys from its environment
     code = asyncio.run(_serve(wire, setup, redactor_of(setup, os.environ), patience or PATIENCE))
     logging.shutdown()
     os._exit(code)  # everything is saved; nobody waits for a thread that imports, or for a call that hangs

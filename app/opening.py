@@ -97,9 +97,9 @@ def open_app(
 
     async def connect() -> EngineClient:
         from oi_tui.app.engine.files.program_log import log_file
-        from oi_tui.app.privacy import close_to_others
+        from oi_tui.app.privacy import protect_process
 
-        close_to_others()  # code that runs without a sandbox could read our keys from our environment
+        protect_process()  # code that runs without a sandbox could read our keys from our environment
         setup = msgspec.structs.replace(place.setup, outlives=outlives)
         return await ProcessClient.start(setup, log=log_file(), waiting=waiting)
 
@@ -201,9 +201,9 @@ def _engine_of(opening: "Opening | None", place: "Workplace") -> "tuple[Connect,
         if opening is not None and opening.past is not None:
             return PastClient(opening.session_id or "", opening.past)
         from oi_tui.app.engine.files.program_log import log_file
-        from oi_tui.app.privacy import close_to_others
+        from oi_tui.app.privacy import protect_process
 
-        close_to_others()  # code that runs without a sandbox could read our keys from our environment
+        protect_process()  # code that runs without a sandbox could read our keys from our environment
         return await ProcessClient.start(msgspec.structs.replace(place.setup, outlives=outlives), log=log_file())
 
     return connect, outlives

@@ -6,7 +6,7 @@ _SET_DUMPABLE = 4
 """PR_SET_DUMPABLE of `prctl`."""
 
 
-def close_to_others() -> None:
+def protect_process() -> None:
     """Keep processes without special rights from reading our environment and our memory.
 
     Where the system knows no `prctl` nothing is done. Children are not affected once they run a program of theirs.

@@ -119,7 +119,7 @@ def _find(store: Store, text: str) -> str:
     try:
         return find_session(store, text)
     except StoreError:
-        if not store.behind():
+        if not store.count_unindexed():
             raise
         store.tidy(RESUME_PATIENCE)
         return find_session(store, text)

@@ -12,7 +12,7 @@ from oi_tui.app.build import make_engine
 from oi_tui.app.engine.files.program_log import begin_logging
 from oi_tui.app.engine.session.line import Line
 from oi_tui.app.engine.session.wire import Exchange
-from oi_tui.app.privacy import close_to_others
+from oi_tui.app.privacy import protect_process
 
 
 def serve_front_end(descriptor: int) -> None:
@@ -20,7 +20,7 @@ def serve_front_end(descriptor: int) -> None:
     if not gc.isenabled():  # not during the start; everything so far is permanent
         gc.freeze()
         gc.enable()
-    close_to_others()  # code that runs without a sandbox could read our keys from our environment
+    protect_process()  # code that runs without a sandbox could read our keys from our environment
     begin_logging()
     asyncio.run(_serve(descriptor))
 

@@ -36,7 +36,7 @@ from oi_tui.app.look import ThemeControl, remember_look
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.compositing import FrontCompositor
-from oi_tui.app.terminal.end_signals import leave_at_signals, leave_signals_alone
+from oi_tui.app.terminal.end_signals import leave_at_signals, restore_signals
 from oi_tui.app.terminal.guarded_driver import GuardedDriver, tell_terminal, use_mouse
 from oi_tui.app.terminal.probe import TerminalFacts, Window, graphics, window_size
 from oi_tui.app.terminal.probing_driver import ProbingDriver, TerminalKnown
@@ -234,7 +234,7 @@ class OiTui(TypingOrder):
 
     def on_unmount(self) -> None:
         """Signals are nobody's again."""
-        leave_signals_alone()
+        restore_signals()
 
     def action_palette(self, command_id: str = "", at_once: bool = False) -> None:
         """Every command, or the choices of one; `at_once` does that one, if it needs no choice. An open question stays

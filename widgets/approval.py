@@ -260,7 +260,7 @@ class ApprovalPanel(Widget, can_focus=True):
         if event.source is not None and request is not None:
             before, self.source = self.source, source_of_edited(request, self.source, event.source)
             show_source(self.query_one(SourceView), request, self.source, full=self.full)
-            if self.source != before and request.asks_anew:
+            if self.source != before and request.asks_again:
                 self._revising = True
                 self.post_message(self.Decided(Revise(request_id=request.request_id, source=self.source)))
         self._enter("question", own_act=True)

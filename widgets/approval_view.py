@@ -175,15 +175,15 @@ def changed_lines(old: str, new: str) -> frozenset[int]:
     if old == new:
         return frozenset()
     before, after = old.split("\n"), new.split("\n")
-    head = _alike(before, after)
+    head = _common_start(before, after)
     before, after = before[head:], after[head:]
-    tail = _alike(reversed(before), reversed(after))
+    tail = _common_start(reversed(before), reversed(after))
     before, after = before[: len(before) - tail], after[: len(after) - tail]
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(after) > _MANY_LINES)
     changes = (step for step in matcher.get_opcodes() if step[0] != "equal")
     return frozenset(head + line for _, _, _, start, end in changes for line in range(start, end))
 
 
-def _alike(first: Iterable[str], second: Iterable[str]) -> int:
+def _common_start(first: Iterable[str], second: Iterable[str]) -> int:
     """How many lines both have in common at the start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

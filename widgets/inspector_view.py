@@ -71,13 +71,13 @@ def row_line(entry: VariableEntry, width: int, names: int, *, highlighted: bool)
     )
     size = short_size(variable.size) if (variable.size or 0) >= _WORTH_TELLING else ""
     room = width - left.cell_length
-    what = "removed" if entry.is_gone else what_it_is(variable)
+    what = "removed" if entry.is_gone else type_and_size(variable)
     if size and cell_len(what) + 1 + len(size) > room:
         size = ""  # the lines below it show the size anyway
     return lettering(left, _cell(what, room - len(size), "$dim"), (size, "$dim"))
 
 
-def what_it_is(variable: Variable) -> str:
+def type_and_size(variable: Variable) -> str:
     """Its type and how large it is; the value instead where that is shorter than any measure."""
     measure = _LONG_NUMBER.sub(_round, one_line(variable.shape))
     if not measure or variable.type == "str":

@@ -267,7 +267,7 @@ class TextBox(TextArea, inherit_bindings=False):
 
     @on(Blur)
     @on(MouseDown)
-    def _look_away(self) -> None:
+    def _close_completion(self) -> None:
         """Who looks elsewhere, or moves the cursor, completes nothing."""
         self.completion.close()
 

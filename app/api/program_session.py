@@ -94,14 +94,14 @@ class ProgramSession(Generic[SessionT]):
     def iter(self, prompt: str) -> RunStream[SessionT, StepMoment]:
         """Like `run`, one step at a time: the model gets its next request when you ask for the next step."""
 
-        def steps_alone(queue: MomentQueue[StepMoment]) -> Coroutine[Any, Any, Result[SessionT]]:
+        def queue_steps(queue: MomentQueue[StepMoment]) -> Coroutine[Any, Any, Result[SessionT]]:
             def put(moment: StepMoment | str) -> None:
                 if not isinstance(moment, str):
                     queue.put(moment)
 
             return self._follow(prompt, queue, put)
 
-        return RunStream(self._home, steps_alone, self.stop, gated=True)
+        return RunStream(self._home, queue_steps, self.stop, gated=True)
 
     def pause(self) -> None:
         """End the run after the current step; `go_on` continues it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from oi_tui.app.commands.argument_verbs import WrongArgument
 from oi_tui.app.commands.registry import COMMANDS, Command
-from oi_tui.app.commands.typed import SlashLine, is_there
+from oi_tui.app.commands.typed import SlashLine, exists_at_root
 from oi_tui.app.engine.core.verbs import AnyVerb
 from oi_tui.app.engine.text.safe import safe_text
 
@@ -108,7 +108,7 @@ class CommandSet:
         if self.by_name(line.name) is not None:
             return False
         first, inner, _ = line.name.partition("/")
-        return is_there(first) if not inner and line.argument else bool(inner) and not self.similar(first)
+        return exists_at_root(first) if not inner and line.argument else bool(inner) and not self.similar(first)
 
     def similar(self, name: str) -> tuple[str, ...]:
         """Known slash commands with names close to an unknown one, best first, at most three."""

@@ -37,12 +37,12 @@ def interpret(text: str, folder: Path) -> AnyVerb | SlashLine:
             return Run(language="python", source=source.strip("\n ") if "\n" not in source else source.strip("\n"))
     if re.match(r"/(?:[A-Za-z]|\s|$)", stripped):
         name = re.split(r"\s", stripped[1:], maxsplit=1)[0]
-        if "/" not in name or not is_there(name.split("/")[0]):
+        if "/" not in name or not exists_at_root(name.split("/")[0]):
             return SlashLine(name=name, argument=stripped[1 + len(name) :].strip())
     return Submit(text=text, files=find_mentions(text, folder).files)
 
 
-def is_there(name: str) -> bool:
+def exists_at_root(name: str) -> bool:
     """Whether the root of this machine has something of this name."""
     try:
         return name.strip(".") != "" and os.path.lexists(f"/{name}")

@@ -55,7 +55,7 @@ def _short(folder: Path) -> str:
 def introduction_lines(place: Workplace, *, again: bool) -> list[str]:
     """What code could do, then warnings about the folder, then what else there is to know."""
     sandbox = place.settings.sandbox if again else place.requested_settings.sandbox
-    lines = [_what_code_could_do(sandbox, said=place.mode_said and not again)]
+    lines = [_permissions_text(sandbox, said=place.mode_said and not again)]
     if again:
         lines[0] = f"{_decision_text(place)} {lines[0]}"
     if place.change:
@@ -77,7 +77,7 @@ def _decision_text(place: Workplace) -> str:
     return "You trust this folder." if place.decision.trusted else "This folder is read-only."
 
 
-def _what_code_could_do(sandbox: SandboxSection, *, said: bool) -> str:
+def _permissions_text(sandbox: SandboxSection, *, said: bool) -> str:
     who = " Your settings say so." if said else ""
     if sandbox.mode == "danger-full-access":
         return f"Code here has no sandbox: it has your full permissions.{who}"

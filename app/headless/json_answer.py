@@ -38,7 +38,7 @@ def wanted_schema(given: str, setup: Configure) -> tuple[AnswerSchema, str]:
     return read_schema(given, folder, program, os.environ), remark
 
 
-def require_alone(*, as_json: bool) -> None:
+def require_text(*, as_json: bool) -> None:
     """SettingsError for two forms of stdout."""
     if as_json:
         raise SettingsError("--schema and --json contradict each other.", hint="With --schema, stdout is the answer.")

@@ -23,7 +23,7 @@ class Stopping:
     def interrupt(self) -> None:
         """The cell; again within two seconds, or without a cell, the turn; where nothing runs, twice quits."""
         desk = self._desk
-        again, offered, self._offered = self._is_again(), self._offered, False
+        again, offered, self._offered = self._is_second_press(), self._offered, False
         if desk.running and not again:
             desk.send(Interrupt())
             desk.say("Interrupting the code. Ctrl+C again stops the turn.")
@@ -41,12 +41,12 @@ class Stopping:
 
     def leave(self) -> None:
         """Quit; where something runs, only when asked a second time."""
-        if self._desk.busy and not self._is_again():
+        if self._desk.busy and not self._is_second_press():
             self._desk.say("Something is still running. Ctrl+D again leaves; it is interrupted, and saved.")
             self._questions.resume()
         else:
             self._quit()
 
-    def _is_again(self) -> bool:
+    def _is_second_press(self) -> bool:
         before, self._pressed_at = self._pressed_at, time.monotonic()
         return self._pressed_at - before < AGAIN

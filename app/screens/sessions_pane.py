@@ -168,7 +168,7 @@ class SessionsPanel(Vertical):
             case "tag":
                 await self._tag(record)
             case "archive" | "delete" | "export":
-                await self._put_away(wanted.wish, record)
+                await self._change_session(wanted.wish, record)
             case _:
                 pass  # the panel does these itself
 
@@ -250,7 +250,7 @@ class SessionsPanel(Vertical):
             edit = EditSession(session_id=record.id, tags=tags)
             self._changes.ask(edit, EditSession(session_id=record.id, tags=record.tags), "Tags changed")
 
-    async def _put_away(self, wish: str, record: SessionRecord) -> None:
+    async def _change_session(self, wish: str, record: SessionRecord) -> None:
         name = f"“{one_line(record.title)[:40]}”"
         if wish == "export":
             await ask_to_export(self, self._bridge, record.id, record.title, formats=self.formats)

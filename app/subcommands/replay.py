@@ -28,10 +28,10 @@ def replay(flags: Flags, file: Path, speed: float, instant: bool, verify: bool) 
 
     recording = read_recording(file)
     if verify:
-        from oi_tui.app.privacy import close_to_others
+        from oi_tui.app.privacy import protect_process
         from oi_tui.app.subcommands.verification import Verification
 
-        close_to_others()  # the engine is in this process
+        protect_process()  # the engine is in this process
         place = flags.workplace(can_ask=False)
         verification = Verification(recording, place.setup)
         count = len(verification.blocks)

@@ -82,7 +82,7 @@ def sessions_search(text: tuple[str, ...], archived: bool, limit: int, as_json: 
     with open_sessions() as store:
         _catch_up(store)
         hits = store.search(" ".join(text), archived=archived, limit=limit)
-        if store.behind():  # the index was damaged and is built again
+        if store.count_unindexed():  # the index was damaged and is built again
             _catch_up(store)
             hits = store.search(" ".join(text), archived=archived, limit=limit)
     if as_json:
@@ -220,7 +220,7 @@ def _states() -> dict[str, str]:
 
 def _catch_up(store: "Store") -> None:
     """What an older program wrote, or all if the index was damaged, is looked through once before it is searched."""
-    if behind := store.behind():
+    if behind := store.count_unindexed():
         echo(f"Looking through {behind:,} sessions, once ...", err=True)
         while store.tidy(1.0):
             pass

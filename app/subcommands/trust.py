@@ -44,13 +44,13 @@ def trust(folder: Path | None, look: bool, without_sandbox: bool, forget: bool, 
         raise SettingsError(f"{where} cannot be trusted as a whole: it contains your home folder.")
     seen = folder_digests(place)  # before it is shown, for it may change at any time
     if not look:
-        _show_what_counts(place)
+        _show_decision(place)
     folders.decide(place, trusted=not look, sandbox="danger-full-access" if without_sandbox else "", seen=seen)
     what = "is read-only" if look else "is trusted, without a sandbox" if without_sandbox else "is trusted"
     echo(f"{where} {what} from now on.")
 
 
-def _show_what_counts(place: Path) -> None:
+def _show_decision(place: Path) -> None:
     """SettingsError if it cannot be relied on: it is not trusted then."""
     from oi_tui.app.engine.files.command_folder import find_command_files
     from oi_tui.app.engine.trust.command_files import commands_in_words

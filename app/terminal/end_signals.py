@@ -29,7 +29,7 @@ def leave_at_signals(loop: asyncio.AbstractEventLoop, leave: Callable[[int], obj
         signal.signal(number, end)
 
 
-def leave_signals_alone() -> None:
+def restore_signals() -> None:
     """Let signals end the program at once again."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)

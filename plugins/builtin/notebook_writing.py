@@ -147,7 +147,7 @@ def _code_cell(block: CodeBlock, cell_id: str, count: int, magic: str) -> CodeCe
     if tails := {str(place): _tail(output) for place, output in enumerate(block.outputs) if _has_tail(output)}:
         ours["tails"] = tails
     tags = []
-    if why := _why_not_again(block):
+    if why := _skip_reason(block):
         ours["passed_over"] = why
         tags.append(_PASSED_OVER)
     if block.state == "error":
@@ -161,7 +161,7 @@ def _code_cell(block: CodeBlock, cell_id: str, count: int, magic: str) -> CodeCe
     )
 
 
-def _why_not_again(block: CodeBlock) -> str:
+def _skip_reason(block: CodeBlock) -> str:
     """Why it is passed over when the notebook runs by itself, "" if it is not."""
     match block.state:
         case "interrupted" | "died" if block.ending is not None:

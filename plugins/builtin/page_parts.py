@@ -71,7 +71,7 @@ def picture_of_url(url: str) -> str:
 
 def link(target: str, inner: str) -> str:
     """A link around our own HTML, if it leads to the web or to a mail address."""
-    if not _leads_out(target):
+    if not _is_external(target):
         return inner
     return f'<a href="{escape_text(target)}" rel="noopener noreferrer">{inner}</a>'
 
@@ -101,16 +101,16 @@ def _image(_: Any, tokens: Sequence[Any], index: int, *__: Any) -> str:
 def _anchor(_: Any, tokens: Sequence[Any], index: int, *__: Any) -> str:
     """Where a link may lead; one to a picture that is part of its address leads nowhere: it would open as a page."""
     target = str(tokens[index].attrGet("href") or "")
-    return f'<a href="{escape_text(target)}" rel="noopener noreferrer">' if _leads_out(target) else "<a>"
+    return f'<a href="{escape_text(target)}" rel="noopener noreferrer">' if _is_external(target) else "<a>"
 
 
-def _leads_out(target: str) -> bool:
+def _is_external(target: str) -> bool:
     return target.lower().startswith(_TARGETS)
 
 
 def _is_allowed(url: str) -> bool:
     """Whether the library makes a link or a picture of it; it asks for both alike."""
-    return _leads_out(url) or _DATA.fullmatch(url) is not None
+    return _is_external(url) or _DATA.fullmatch(url) is not None
 
 
 def _highlight(code: str, language: str, _: str) -> str:

@@ -65,9 +65,9 @@ def test_the_sessions_of_schema_1_are_listed_at_once_and_searched_when_there_was
         assert store.recall("model") == "small"
         assert [hit.session.id for hit in store.search("older")] == ["older"]  # in titles
         assert store.search("read") == ()
-        assert store.behind() == 3
+        assert store.count_unindexed() == 3
         assert store.tidy(10.0) is False
-        assert store.behind() == 0
+        assert store.count_unindexed() == 0
         assert {(hit.session.id, hit.kind) for hit in store.search("read")} == {
             (name, kind) for name in ("old", "older") for kind in ("prompt", "answer")
         }
@@ -80,7 +80,7 @@ def test_the_sessions_of_schema_1_are_listed_at_once_and_searched_when_there_was
 def test_a_step_of_upkeep_is_bounded_and_says_that_more_is_left(path: Path) -> None:
     with closing(Store(path)) as store:
         assert store.tidy(0.0) is True
-        assert store.behind() == 3
+        assert store.count_unindexed() == 3
 
 
 def test_a_session_of_schema_1_that_goes_on_is_looked_through_first(path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_session_of_schema_1_that_goes_on_is_looked_through_first(path: Path) 
         assert fold_events(store.load("old")) == fold_events([*OLD, *new])
         assert store.record("old").turns == 3
         assert {hit.kind for hit in store.search("read")} == {"prompt", "answer"}
-        assert store.behind() == 2
+        assert store.count_unindexed() == 2
 
 
 def test_a_long_session_is_looked_through_in_steps_also_while_it_goes_on(path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_long_session_is_looked_through_in_steps_also_while_it_goes_on(path: P
         store.append("older", new)  # the first step
         assert store.search("long0") != ()
         assert store.search("newest") == store.search("long119") == ()
-        assert store.behind() == 3
+        assert store.count_unindexed() == 3
         while store.tidy(0.001):
             pass
         assert store.search("newest") != () != store.search("long119")

@@ -481,8 +481,8 @@ def test_S20_S24_without_a_sandbox_the_first_program_ends_before_the_command(tmp
 LOOKS = """
 import subprocess, sys
 program = (
-    "from oi_tui.app.privacy import close_to_others\\n"
-    "print('open', flush=True)\\ninput()\\nclose_to_others()\\nprint('closed', flush=True)\\ninput()"
+    "from oi_tui.app.privacy import protect_process\\n"
+    "print('open', flush=True)\\ninput()\\nprotect_process()\\nprint('closed', flush=True)\\ninput()"
 )
 looked_at = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 for _ in range(2):

@@ -39,7 +39,7 @@ OF_THE_MOUSE: dict[str, tuple[str, ...] | str] = {
     "widgets/question.py::ChoiceList.on_click": "up, down and numbers choose as well",
     "widgets/rows/scroll_bar.py::ScrollBar.pull": ("timeline.page_up", "timeline.page_down", "viewer.page_down"),
     "widgets/sessions/session_rows.py::SessionRows.on_click": ("sessions.down", "sessions.open"),
-    "widgets/text_box.py::TextBox._look_away": "closes a list, as escape does",
+    "widgets/text_box.py::TextBox._close_completion": "closes a list, as escape does",
     "widgets/timeline/view.py::Timeline._pull": ("timeline.page_up", "timeline.page_down"),
     "widgets/timeline/view.py::Timeline.on_click": (
         *("timeline.down", "timeline.unfold", "timeline.end", "timeline.widgets", "timeline.view", "timeline.copy"),

@@ -13,7 +13,7 @@ from oi_tui.app.engine.core.variable import Telling, Variable
 from oi_tui.app.engine.text.words import short_size
 from oi_tui.themes.loader import load_palette, textual_theme
 from oi_tui.widgets.inspector import Inspector
-from oi_tui.widgets.inspector_view import VariableEntry, name_width, row_line, what_it_is
+from oi_tui.widgets.inspector_view import VariableEntry, name_width, row_line, type_and_size
 from oi_tui.widgets.keyrow import KeyRow
 from support.snapshot import Snap
 
@@ -361,7 +361,7 @@ def test_a_size_is_told_in_the_unit_that_fits(size: int | None, text: str) -> No
     ],
 )
 def test_a_long_measure_is_shortened_in_a_row(shape: str, text: str) -> None:
-    assert what_it_is(Variable(name="x", type="T", shape=shape)) == f"T {text}"
+    assert type_and_size(Variable(name="x", type="T", shape=shape)) == f"T {text}"
 
 
 # -- pictures

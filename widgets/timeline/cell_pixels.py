@@ -56,9 +56,10 @@ def _draw_cell(pixels: list[Rgb], parts: CellParts) -> tuple[str, Style]:
     if len(colours) == 1:
         return "▀", _style(colours[0], colours[0])
     ends = max(
-        ((one, other) for at, one in enumerate(colours) for other in colours[at + 1 :]), key=lambda pair: _apart(*pair)
+        ((one, other) for at, one in enumerate(colours) for other in colours[at + 1 :]),
+        key=lambda pair: _distance(*pair),
     )
-    above = [_apart(pixel, ends[1]) < _apart(pixel, ends[0]) for pixel in pixels]
+    above = [_distance(pixel, ends[1]) < _distance(pixel, ends[0]) for pixel in pixels]
     if not above[0]:  # one way to draw it, so that neighbours that look the same are the same
         above = [not part for part in above]
     ground = _mean([pixel for pixel, part in zip(pixels, above, strict=True) if not part])
@@ -86,7 +87,7 @@ def _style(colour: Rgb, ground: Rgb) -> Style:
     return Style(color=Color.from_rgb(*colour), bgcolor=Color.from_rgb(*ground))
 
 
-def _apart(one: Rgb, other: Rgb) -> int:
+def _distance(one: Rgb, other: Rgb) -> int:
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
 
 

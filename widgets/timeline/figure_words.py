@@ -143,7 +143,7 @@ class _Sheet:
     def _places(self, word: FigureWord) -> Iterator[list[tuple[int, int, str]]]:
         """Rows, columns and texts, the best place first."""
         if word.role == "y-label" and not word.upright:
-            yield from self._beside_axis(word)
+            yield from self._axis_label_places(word)
             return
         left, top, right, bottom = word.box
         lines = word.text.split("\n")
@@ -165,7 +165,7 @@ class _Sheet:
                 if line
             ]
 
-    def _beside_axis(self, word: FigureWord) -> Iterator[list[tuple[int, int, str]]]:
+    def _axis_label_places(self, word: FigureWord) -> Iterator[list[tuple[int, int, str]]]:
         """A text that climbs: level above its axis, as typographers would have it, else letter below letter."""
         left, top, right, bottom = word.box
         axes = word.axes or word.box

@@ -54,10 +54,10 @@ class Runs:
     def turn(self) -> None:
         """Let the spinners turn that are on the screen now."""
         if self._timer is None and self._running_on_screen():
-            self._timer = call_after(self._host, 1.0 if self._is_still else SPIN, self._spin)
+            self._timer = call_after(self._host, 1.0 if self._is_without_motion else SPIN, self._spin)
 
     @property
-    def _is_still(self) -> bool:
+    def _is_without_motion(self) -> bool:
         return self._host.app.animation_level == "none"
 
     def _running_on_screen(self) -> list[int]:
@@ -70,5 +70,5 @@ class Runs:
         self._timer = None
         for index in self._running_on_screen():
             elapsed = self._clock() - self._started[self._view.blocks[index].id]
-            self._view.cell(index).tick(elapsed, STILL if self._is_still else round(elapsed / SPIN))
+            self._view.cell(index).tick(elapsed, STILL if self._is_without_motion else round(elapsed / SPIN))
         self._changed()

@@ -285,7 +285,7 @@ class Decisions:
         generation = self._runners.next_generation(block)
         return request._replace(
             changed=(request.language, generation) in self._changed,
-            taint=self._taint_so_far(request.confinement),
+            taint=self._current_taint(request.confinement),
             made=made,
             folders=self.folders.of(block),
             losses=losses,
@@ -304,7 +304,7 @@ class Decisions:
             rereads=(block.runs_in, generation) in self._rereading,
         )
 
-    def _taint_so_far(self, confinement: Confinement) -> Taint:
+    def _current_taint(self, confinement: Confinement) -> Taint:
         """The past is looked through when it is needed: only where there is a way out."""
         if self._past and not confinement.offline:
             past, self._past = self._past, ()

@@ -298,7 +298,7 @@ class DecisionRequested(Event, frozen=True, kw_only=True, tag=True):
     """Whether the person edited it, and it is asked about again (`Revise`)."""
 
     @property
-    def asks_anew(self) -> bool:
+    def asks_again(self) -> bool:
         """Whether an edit makes a new question, which shows what the edited call would do."""
         return bool(self.tool) and (self.preview is not None or self.editable is not None)
 

@@ -24,7 +24,7 @@ def go_offline() -> None:
     """Refuse other machines from now on."""
     if not _switch:
         _switch.append(True)
-        sys.addaudithook(_refuse_others)
+        sys.addaudithook(_refuse_connections)
 
 
 def is_offline() -> bool:
@@ -56,7 +56,7 @@ def is_this_machine(host: str) -> bool:
     return False
 
 
-def _refuse_others(event: str, arguments: tuple[Any, ...]) -> None:
+def _refuse_connections(event: str, arguments: tuple[Any, ...]) -> None:
     """OSError for what would leave the machine."""
     match event:
         case "socket.connect" | "socket.sendto" | "socket.sendmsg":

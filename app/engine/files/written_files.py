@@ -41,7 +41,7 @@ def find_written_files(folder: str, since: float, *, own: Collection[str] = ()) 
                 name, state = prefix + entry.name, _state(entry)
                 if state is None or entry.name.startswith("."):
                     continue
-                if stat.S_ISREG(state.st_mode) and _is_since(state.st_ctime_ns, oldest):
+                if stat.S_ISREG(state.st_mode) and _is_after(state.st_ctime_ns, oldest):
                     found.append((state.st_ctime_ns, name, state.st_size))
                 elif stat.S_ISDIR(state.st_mode) and entry.path not in own and _is_looked_into(entry):
                     deeper.append(f"{name}/")
@@ -73,7 +73,7 @@ def _state(entry: os.DirEntry[str]) -> os.stat_result | None:
         return None
 
 
-def _is_since(changed: int, oldest: int) -> bool:
+def _is_after(changed: int, oldest: int) -> bool:
     """Also where the file system counts in whole seconds."""
     return changed >= (oldest if changed % WHOLE_SECOND else oldest - WHOLE_SECOND)
 

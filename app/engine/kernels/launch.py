@@ -18,7 +18,7 @@ from oi_tui.app.engine.kernels.base import public_place
 from oi_tui.app.engine.kernels.liveness import LivenessTimeouts
 from oi_tui.app.engine.kernels.reach import reach_of
 from oi_tui.app.engine.sandbox.hosts import OnRefusal
-from oi_tui.app.engine.sandbox.places import lets_change, program_places
+from oi_tui.app.engine.sandbox.places import can_change, program_places
 from oi_tui.app.engine.sandbox.profile import Profile
 
 
@@ -80,7 +80,7 @@ class Launch:
             has_pip="pip" in python.packages,
             is_ours=python.is_ours,
             offered=can_install(python),
-            writable=self.sandbox is None or not self.sandbox.encloses or lets_change(self.sandbox, python.prefix),
+            writable=self.sandbox is None or not self.sandbox.encloses or can_change(self.sandbox, python.prefix),
         )
 
     @property

@@ -82,7 +82,7 @@ class Kernels:
         """For the model: what code in them can reach and change."""
         launch = self._launch
         if (server := self._server) is not None:
-            where = tell_where(server.host, shell_there=self._shell_there, no_shell=bool(self._no_shell))
+            where = tell_where(server.host, shell_there=self._shell_on_server, no_shell=bool(self._no_shell))
             others = ", ".join(self._there.languages)
             return f"{where} There run too: {others}." if others else where
         sandbox = "" if launch.sandbox is None else launch.sandbox.tell_model()
@@ -95,12 +95,12 @@ class Kernels:
         return None if self._there.place is None else self._there.place.server
 
     @property
-    def _shell_there(self) -> bool:
+    def _shell_on_server(self) -> bool:
         return self._server is not None and self._launch.settings.shell == "server"
 
     async def settle(self) -> KernelError | None:
         """Ask the server in use, once, whether a shell can run there."""
-        if self._server is None or not self._shell_there or self._no_shell is not None:
+        if self._server is None or not self._shell_on_server or self._no_shell is not None:
             return None
         self._no_shell = await find_obstacle(self._launch, self._server)
         return no_shell(self._server.host, self._no_shell) if self._no_shell else None
@@ -231,7 +231,7 @@ class Kernels:
 
     def _make(self, language: Language) -> WorkerKernel:
         if language == "shell":
-            server = self._server if self._shell_there else None
+            server = self._server if self._shell_on_server else None
             return ShellKernel(self._launch) if server is None else remote_shell(self._launch, server)
         if (there := self._there.make(self._launch, language)) is not None:
             return there

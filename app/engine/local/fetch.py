@@ -37,7 +37,7 @@ async def fetch(
     if is_offline():
         raise LocalModelError(f"oi-tui is offline: {model.title} cannot be downloaded.", hint=HINT)
     tried = (Hub(), IndexParts()) if sources is None else sources
-    with _alone(model, private_dir(weights.partial(model))):
+    with _download_lock(model, private_dir(weights.partial(model))):
         if weights.is_installed(model):  # by another oi-tui, just now
             return weights.path(model)
         failures = []
@@ -79,7 +79,7 @@ async def _sha256(file: Path, model: LocalModel, progress: Progress) -> str:
 
 
 @contextlib.contextmanager
-def _alone(model: LocalModel, folder: Path) -> Iterator[None]:
+def _download_lock(model: LocalModel, folder: Path) -> Iterator[None]:
     """Two downloads of one model would spoil each other's partial file; the lock ends with the process."""
     with (folder / "lock").open("w") as lock:
         try:

@@ -183,4 +183,4 @@ def _kind(message: Any) -> Any:
 
 
 def _passes(message: Any, guard: WireGuard) -> bool:
-    return guard.lets_in(_kind(message), getattr(message, "id", None), getattr(message, "method", ""))
+    return guard.may_pass(_kind(message), getattr(message, "id", None), getattr(message, "method", ""))

@@ -47,10 +47,10 @@ class WireGuard:
             self._open.discard(about)
             self._given_up.append(about)
 
-    def lets_in(self, kind: Kind, number: str | int | None, method: str = "") -> bool:
+    def may_pass(self, kind: Kind, number: str | int | None, method: str = "") -> bool:
         """Whether this goes further; FloodError if it is the drop too much."""
         if kind == "answer":
-            return self._lets_answer(number)
+            return self._answers_request(number)
         recent, most = self._recent[kind], MOST_NOTIFICATIONS if kind == "notification" else MOST_REQUESTS
         now = self._clock()
         while recent and recent[0] < now - WINDOW:
@@ -63,7 +63,7 @@ class WireGuard:
             self._report("unknown request", "it asks for something that no client has")
         return True
 
-    def _lets_answer(self, number: str | int | None) -> bool:
+    def _answers_request(self, number: str | int | None) -> bool:
         if number is not None and number in self._open:
             self._open.discard(number)
             return True

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from oi_tui.app.engine.policy.losses import Loss
-from oi_tui.app.engine.policy.overwrites import clears_away, git_options, may_destroy_unseen
+from oi_tui.app.engine.policy.overwrites import git_options, may_destroy_unseen, runs_clean_target
 from oi_tui.app.engine.policy.programs import inner_commands
 from oi_tui.app.engine.policy.reading import ShellCommand, SourceFacts
 from oi_tui.app.engine.policy.risks import DECEIVES, MAY_DESTROY, RUNS_LATER
@@ -150,7 +150,7 @@ def _harm_of(command: ShellCommand, alone: bool) -> str:
         return _DISK if any(word.startswith("of=/dev/") and word != "of=/dev/null" for word in words) else ""
     if program in _ALWAYS:
         return _ALWAYS[program]
-    if clears_away(command):
+    if runs_clean_target(command):
         return _DELETE
     if program == "rsync" and any(word.startswith(("--del", "--remove-source")) for word in words):
         return _DELETE

@@ -92,11 +92,11 @@ def install_labels(
         said = tuple(label for label in said if not label.startswith(INSTALLS))
     if why:
         first.append(f"{'will fail' if set(why) - {NO_PIP} else 'will not go there'}: {', '.join(why)}")
-        first += [] if offered else [what_helps(home, NO_PIP in why)]
+        first += [] if offered else [installation_advice(home, NO_PIP in why)]
     return (*first, *said)
 
 
-def what_helps(home: PackageHome | None, lacks_pip: bool) -> str:
+def installation_advice(home: PackageHome | None, lacks_pip: bool) -> str:
     """Words for the person: how an installation does work."""
     if home is None or not home.python:
         return "install it where that is allowed"
@@ -146,7 +146,7 @@ def failed_install(reading: SourceFacts, confinement: Confinement, output: str) 
         return ""
     return (
         f"Nothing was installed: {', '.join(why)}. To try again does not help; the person can install it "
-        f"{what_helps(confinement.packages, NO_PIP in why)}"
+        f"{installation_advice(confinement.packages, NO_PIP in why)}"
     )
 
 

@@ -31,7 +31,7 @@ from oi_tui.app.engine.policy.reading import SourceFacts, Unread
 from oi_tui.app.engine.policy.risks import NETWORK, REREADS, labels, of_name
 from oi_tui.app.engine.policy.rules import Effect, Rule, RuleKind, covers, covers_hosts, hit, is_out_of_reach, mentions
 from oi_tui.app.engine.policy.shell import read_shell
-from oi_tui.app.engine.policy.taint import Taint, leads_out, taint_of
+from oi_tui.app.engine.policy.taint import Taint, may_reach_network, taint_of
 from oi_tui.app.engine.text.safe import safe_text, visible_text
 
 
@@ -105,7 +105,7 @@ def _judge(case: _Case) -> tuple[Effect, str, Ground]:
         return "ask", limited.by, "rule"
     if guard := _guard(case):
         return "ask", guard, "guard"
-    if _carries_away(case):
+    if _may_leak_secrets(case):
         return "ask", "a secret and content from others, which this session has read, and a way to the network", "guard"
     if (rule := _allowing(case)) is not None:
         return "allow", rule, "rule"
@@ -204,8 +204,8 @@ def _guard(case: _Case) -> str:
 _OWN = "a path that leads to the settings of this program"
 
 
-def _carries_away(case: _Case) -> bool:
-    if case.request.confinement.offline or not leads_out(case.reading):
+def _may_leak_secrets(case: _Case) -> bool:
+    if case.request.confinement.offline or not may_reach_network(case.reading):
         return False
     return case.request.taint.and_of(taint_of(case.reading, case.policy.base)) == Taint(private=True, foreign=True)
 

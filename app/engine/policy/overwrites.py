@@ -140,7 +140,7 @@ def _of_program(program: str, words: tuple[Word, ...]) -> Iterator[_Move]:
         case "tee" | "sponge" if not any(re.fullmatch(r"-[a-z]*a[a-z]*|--append", text) for text in texts):
             yield from ((word, None, False) for word in operands)
         case "dd":
-            yield from ((_behind(word, "of="), None, False) for word in words if word.text.startswith("of="))
+            yield from ((_without_sign(word, "of="), None, False) for word in words if word.text.startswith("of="))
         case "sed" | "gsed":
             yield from _of_edit(words, operands)
         case "perl" | "ruby" if any(_edits(text) for text in texts):
@@ -161,7 +161,7 @@ def _of_program(program: str, words: tuple[Word, ...]) -> Iterator[_Move]:
         case _:
             pass
     if program in _OUTPUTS and (program != "tar" or _creates(texts)):
-        yield from ((word, None, False) for word in _behind_option(program, words))
+        yield from ((word, None, False) for word in _output_arguments(program, words))
 
 
 def _operands(words: Sequence[Word]) -> list[Word]:
@@ -231,11 +231,11 @@ def git_options(words: Sequence[Word]) -> int:
     return place
 
 
-def _behind(word: Word, sign: str) -> Word:
+def _without_sign(word: Word, sign: str) -> Word:
     return Word(word.text.removeprefix(sign), word.sure)
 
 
-def _behind_option(program: str, words: tuple[Word, ...]) -> Iterator[Word]:
+def _output_arguments(program: str, words: tuple[Word, ...]) -> Iterator[Word]:
     short, long = _OUTPUTS[program]
     for place, word in enumerate(words):
         name, sign, value = word.text.partition("=")
@@ -268,7 +268,7 @@ _RUNNERS = frozenset({
 _ONLY_SAID = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--(?:dry-run|just-print|recon)")
 
 
-def clears_away(command: ShellCommand) -> bool:
+def runs_clean_target(command: ShellCommand) -> bool:
     """Whether it runs a target whose name means deleting build products: `make clean`, `npm run clean`."""
     words = [word.text for word in command.words[1:]]
     is_setup = is_python(command.program) and words[:2] == ["setup.py", "clean"]

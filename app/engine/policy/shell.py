@@ -49,8 +49,8 @@ from oi_tui.app.engine.policy.shell_grammar import (
     NO_TEXT,
     REDIRECTIONS,
     bracket_depth,
-    falls_apart,
     hides_substitution,
+    is_split_wrongly,
     parse_shell,
 )
 
@@ -232,7 +232,7 @@ class _Walk:
         line = node.start_point[0] + 1
         words: list[Word] = []
         variables: list[str] = []
-        if falls_apart(node, self.bytes):
+        if is_split_wrongly(node, self.bytes):
             self._add_unread("cannot be read as shell", node)
         for child in node.named_children:
             match child.type:

@@ -78,7 +78,7 @@ def hides_substitution(body: Node, source: bytes) -> bool:
     return re.search(rb"(?<!\\)(?:\\\\)*(?:\$\(|\$\{|`)", known + source[end : body.end_byte]) is not None
 
 
-def falls_apart(node: Node, source: bytes) -> bool:
+def is_split_wrongly(node: Node, source: bytes) -> bool:
     """Whether the grammar made several words of one, or left something out between them."""
     for one, other in pairwise(node.children):
         between = source[one.end_byte : other.start_byte]

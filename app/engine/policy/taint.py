@@ -44,6 +44,6 @@ def is_foreign(path: str, base: Base) -> bool:
     return not (absolute == base.cwd or f"{absolute}/".startswith((f"{base.cwd.rstrip('/')}/", *_OF_THE_SYSTEM)))
 
 
-def leads_out(reading: SourceFacts) -> bool:
+def may_reach_network(reading: SourceFacts) -> bool:
     """Whether it may reach the network, or is not known not to."""
     return bool(reading.unread) or any(risk.what in _FETCHES for risk in reading.risks)

@@ -141,7 +141,7 @@ def guarded_paths(folder: Path, *, is_home: bool) -> tuple[Path, ...]:
     return tuple(path for path in dict.fromkeys((*there, *environments, *repositories)) if path.is_relative_to(folder))
 
 
-def lets_change(profile: Profile, environment: Path) -> bool:
+def can_change(profile: Profile, environment: Path) -> bool:
     """Whether code can change this environment, in which it runs: in a sandbox it is read-only wherever it is, unless a
     setting names it as writable; in the lock it is not."""
     real = _real(environment)

@@ -200,7 +200,7 @@ class AssistantDesk:
             asked = job.begun and (transcript.pending_decision or transcript.pending_input) is not None
             alone_since = (alone_since or now) if asked and not self._host.is_attended else None
             if alone_since is not None and now - alone_since >= self._patience:
-                session.session.give_up_waiting(self._nobody())
+                session.session.give_up_waiting(self._timeout_reason())
                 alone_since = None
             with suppress(TimeoutError):  # a client that does not read holds up nothing
                 async with asyncio.timeout(TICK):
@@ -221,7 +221,7 @@ class AssistantDesk:
             return f"it needs approval, and nobody can attach to give it: {self._closed_door}"
         return f"it needs approval: run `oi-tui attach {self._session_id}` in another terminal"
 
-    def _nobody(self) -> str:
+    def _timeout_reason(self) -> str:
         """Why a question is not waited for any longer; the assistant reads it."""
         return f"{self._ask_to_attach()}; nobody did within {self._patience:.0f} s"
 

@@ -111,10 +111,10 @@ class Engine:
         """Whether a session is doing something other than waiting for a person."""
         return any(session.state == "running" for session in self._sessions.open_ones)
 
-    async def tell_again(self) -> None:
+    async def resend_state(self) -> None:
         """Tell a front end that has just come all there is of the sessions that are open."""
         for session in self._sessions.open_ones:
-            session.tell_again()
+            session.resend_state()
         if self._sandbox_fails:
             await self._send(SandboxFailed())
         await self._tell_draft()

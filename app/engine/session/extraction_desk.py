@@ -157,7 +157,7 @@ class ExtractionDesk:
 
     async def _open(self, name: str) -> Model:
         if name:
-            return await self._chooser.open_beside(name)
+            return await self._chooser.open_another(name)
         await self._chooser.wait_until_open()
         if (model := self._session.choices.model) is None:
             raise SettingsError("No model is chosen.", hint="Choose one with /model.")

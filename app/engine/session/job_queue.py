@@ -36,7 +36,7 @@ class JobQueue:
         """Whether a job is being done, or waits."""
         return self._is_working or self._next() is not None
 
-    def tell_again(self) -> None:
+    def resend_state(self) -> None:
         """Tell what waits to a front end that has just come."""
         self._tell(self._told)
 

@@ -180,7 +180,7 @@ def _find_sessions(store: Store, verb: FindSessions) -> SessionsFound:
         records = store.sessions(archived=verb.archived, limit=RECORDS + 1)
         return SessionsFound(archived=verb.archived, sessions=records[:RECORDS], cut=len(records) > RECORDS)
     hits = store.search(verb.query, archived=verb.archived, limit=HITS + 1)
-    cut, behind = len(hits) > HITS, store.behind()  # after the search, which may have found its index damaged
+    cut, behind = len(hits) > HITS, store.count_unindexed()  # after the search, which may have found its index damaged
     return SessionsFound(query=verb.query, archived=verb.archived, hits=hits[:HITS], cut=cut, behind=behind)
 
 

@@ -67,7 +67,7 @@ class Line:
         """The other side sent something else: end."""
         await self.send(Failed(title="The front end does not speak this protocol.", details=str(error), fatal=True))
 
-    async def turn_away(self, why: Failed, seconds: float) -> None:
+    async def reject(self, why: Failed, seconds: float) -> None:
         """Say why, and hang up once it has read that, so long at most: what it says meanwhile would lose it the answer
         if nobody read on."""
         with contextlib.suppress(ConnectionError, TimeoutError):

@@ -119,14 +119,14 @@ class Servers:
         self.default = DefaultModels(store, folder, profile)
         self.keys = KeyRing()
         if api_key and (asked.name or asked.api_base):
-            self.keys.give(self.whose(asked.name, asked.api_base), api_key)
+            self.keys.give(self.key_owner(asked.name, asked.api_base), api_key)
         chosen = self.default.find()
         for used in (*([chosen] if chosen else ()), *self.recent.all()):
-            whose = self.whose(used.name, used.api_base)
+            whose = self.key_owner(used.name, used.api_base)
             if used.key.startswith("$") and whose not in self.keys:
                 self.keys.give(whose, used.key)
 
-    def whose(self, name: str, api_base: str | None) -> str:
+    def key_owner(self, name: str, api_base: str | None) -> str:
         """What a key is for: the address of the server, else the provider."""
         return api_base or self._models.provider(name)
 
@@ -143,7 +143,7 @@ class Servers:
 
     def with_key(self, verb: UseModel) -> UseModel:
         """The verb with the key of its server or provider: a later name there need not give it again."""
-        whose = self.whose(verb.name, verb.api_base)
+        whose = self.key_owner(verb.name, verb.api_base)
         if verb.api_key:
             kept = verb.keep_key and not verb.api_key.startswith("$")
             return replace(verb, api_key=self.keys.give(whose, verb.api_key, kept=kept) or None, keep_key=kept)
@@ -151,12 +151,12 @@ class Servers:
 
     def as_recent(self, verb: UseModel) -> RecentModel:
         """The model with its server and the source of its key."""
-        reference = self.keys.reference(self.whose(verb.name, verb.api_base))
+        reference = self.keys.reference(self.key_owner(verb.name, verb.api_base))
         return RecentModel(name=verb.name, api_base=verb.api_base or "", key=reference)
 
     def keyless(self, one: RecentModel, found: Sequence[ModelOffer]) -> bool:
         """Whether the key that this model was used with has to be given again."""
-        if self.whose(one.name, one.api_base) in self.keys:
+        if self.key_owner(one.name, one.api_base) in self.keys:
             return False
         asked_for = any(offer.wants_key and (offer.id, offer.api_base) == (one.name, one.api_base) for offer in found)
         return one.key == TYPED or asked_for
@@ -264,12 +264,12 @@ class ModelSwitch:
         """Delete the key that is kept for this provider or address, then list the models again. A model that is open
         keeps it in memory."""
 
-        def find_anew() -> None:
+        def restart_search() -> None:
             if self._finding is not None:
                 self._finding.cancel()
             self._finding = asyncio.create_task(self._find())
 
-        self._keys.forget(whose, find_anew)
+        self._keys.forget(whose, restart_search)
 
     async def fetch(self, model_id: str) -> None:
         """Begin a download, instead of one that may be under way."""
@@ -312,10 +312,10 @@ class ModelSwitch:
     async def _open_aside(self) -> Model:
         """The model for requests beside the conversation, opened when it is first needed."""
         if self._aside is None:
-            self._aside = await self.open_beside(await asyncio.to_thread(self._models.find_aside))
+            self._aside = await self.open_another(await asyncio.to_thread(self._models.find_aside))
         return self._aside
 
-    async def open_beside(self, name: str) -> Model:
+    async def open_another(self, name: str) -> Model:
         """Another model beside the one in use, which continues as it is; `NAME@URL` names its server too."""
         name, at, server = name.partition("@http")
         asked = UseModel(name=name, api_base=f"http{server}" if at else None)
@@ -330,7 +330,7 @@ class ModelSwitch:
             self._session.notice("warning", title, hint)
 
         others = [name for name in self._models.fallback if name != model.name]
-        return FallbackModel(model, others, self.open_beside, tell) if others else model
+        return FallbackModel(model, others, self.open_another, tell) if others else model
 
     def _stay(self) -> None:
         """The model before is still the one in use."""
@@ -347,7 +347,8 @@ class ModelSwitch:
         recent = tuple(one for one in recent if self._models.can_open(one.name))
         found = await self._look_around()
         kept = (RecentModel(name=offer.id) for offer in found.offers if offer.is_kept)
-        asked = {servers.whose(one.name, one.api_base): one for one in (*kept, *reversed(recent), current) if one.name}
+        known = (one for one in (*kept, *reversed(recent), current) if one.name)
+        asked = {servers.key_owner(one.name, one.api_base): one for one in known}
         places = [one for one in asked.values() if not _is_local(one.name)]
         keyless = [one for one in recent if one.name != current.name and servers.keyless(one, found.offers)]
         chosen = servers.default.find()
@@ -359,7 +360,7 @@ class ModelSwitch:
 
         tell({}, more=bool(places))
         if places:
-            keys = [servers.keys.get(servers.whose(one.name, one.api_base)) for one in places]
+            keys = [servers.keys.get(servers.key_owner(one.name, one.api_base)) for one in places]
             lists = await asyncio.gather(
                 *(self._models.list_models(one.name, one.api_base, key) for one, key in zip(places, keys, strict=True))
             )

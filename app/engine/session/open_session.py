@@ -281,11 +281,11 @@ class OpenSession:
             case _:
                 assert_never(verb)
 
-    def tell_again(self) -> None:
+    def resend_state(self) -> None:
         """Tell a front end that has just come all there is."""
-        self._outbox.begin_anew(late_batches(self._store, self.id, self._log.unwritten(), self.session.transcript))
+        self._outbox.drop_index(late_batches(self._store, self.id, self._log.unwritten(), self.session.transcript))
         self.kernel_switch.tell_states()
-        self._jobs.tell_again()
+        self._jobs.resend_state()
 
     @property
     def state(self) -> WorkState:

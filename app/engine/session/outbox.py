@@ -59,7 +59,7 @@ class Outbox:
         if not (isinstance(item, Event) and is_delta(item)):
             self._urgent.set()
 
-    def begin_anew(self, replies: Iterable[Reply]) -> None:
+    def drop_index(self, replies: Iterable[Reply]) -> None:
         """Send these next, and nothing that is waiting: who reads from now on has heard nothing yet."""
         self._beginnings += 1
         self._items = []

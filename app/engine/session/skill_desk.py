@@ -117,7 +117,7 @@ class SkillDesk:
         same = before is not None and before.code == code and before.head.example == example
         if before is not None and before.agreed and same:
             raise OiTuiError(f"{name} is kept already, as it is now.", hint="/skills shows it.")
-        tested, words = await self._run_apart(code, example if runs else "")
+        tested, words = await self._run_fresh(code, example if runs else "")
         if tested == PASSED and not runs:
             words = "It was defined in a fresh kernel. The example in its docstring has not run: t in /skills runs it."
         version = 1 if before is None else before.head.version + (0 if same else 1)
@@ -150,10 +150,10 @@ class SkillDesk:
 
     async def _test(self, name: str) -> None:
         function = await asyncio.to_thread(_usable, name)
-        tested, words = await self._run_apart(function.code, function.head.example)
+        tested, words = await self._run_fresh(function.code, function.head.example)
         self._session().notice("info" if tested == PASSED else "warning", f"{name}: {words}")
 
-    async def _run_apart(self, code: str, example: str) -> tuple[str, str]:
+    async def _run_fresh(self, code: str, example: str) -> tuple[str, str]:
         """Run it in a fresh kernel, as the person's own code: how that went for the file, and in a sentence."""
         kernel = self._kernels.fresh_kernel()
         source = f"{code}\n\n# An example\n{example}\n" if example else code

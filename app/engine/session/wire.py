@@ -135,7 +135,7 @@ class Exchange:
                         await self._detach(engine, line)
                     case Open() if attached:
                         attached, self._told = False, line
-                        await engine.tell_again()
+                        await engine.resend_state()
                     case _:
                         await engine.handle(verb)
             except OiTuiError as error:
@@ -208,7 +208,7 @@ class Exchange:
             if await self._takes_in(line, attach):
                 return
         hint = "oi-tui attach --take-over takes it over."
-        await line.turn_away(Failed(title="Another terminal shows this session.", hint=hint, fatal=True), TELLING_OFF)
+        await line.reject(Failed(title="Another terminal shows this session.", hint=hint, fatal=True), TELLING_OFF)
 
     async def _takes_in(self, line: Line, attach: Attach) -> bool:
         former = self._present

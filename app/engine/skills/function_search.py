@@ -44,12 +44,12 @@ class NoMeaning(Exception):
 
 def search_by_words(functions: Sequence[KeptFunction], query: str) -> list[KeptFunction]:
     """Functions with any of the words, or one that begins like it; best first."""
-    words = _WORD.findall(_apart(query[:LONGEST_QUERY]))
+    words = _WORD.findall(_split_name(query[:LONGEST_QUERY]))
     if not words or not functions:
         return []
     with closing(sqlite3.connect(":memory:")) as base:
         base.execute("CREATE VIRTUAL TABLE texts USING fts5(name, signature, docstring, tokenize='porter unicode61')")
-        rows = ((_apart(one.name), _apart(one.signature), one.docstring[:LONGEST_TEXT]) for one in functions)
+        rows = ((_split_name(one.name), _split_name(one.signature), one.docstring[:LONGEST_TEXT]) for one in functions)
         base.executemany("INSERT INTO texts VALUES (?, ?, ?)", rows)
         asked = " OR ".join(f'"{word}"*' for word in dict.fromkeys(words))
         order = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 5.0, 2.0, 1.0) LIMIT ?"
@@ -88,13 +88,13 @@ def merge_found(*lists: Sequence[KeptFunction]) -> list[KeptFunction]:
     return [by_name[name] for name in sorted(scores, key=lambda name: -scores[name])][:FOUND]
 
 
-def _apart(text: str) -> str:
+def _split_name(text: str) -> str:
     """`cleanPrices` and `clean_prices` as two words."""
     return _CAMEL.sub(" ", text).replace("_", " ")
 
 
 def _text(function: KeptFunction) -> str:
-    return f"{_apart(function.name)}. {function.docstring}"[:LONGEST_TEXT]
+    return f"{_split_name(function.name)}. {function.docstring}"[:LONGEST_TEXT]
 
 
 def _embed(embedding: Embedding, texts: list[str]) -> list[Sequence[float]]:

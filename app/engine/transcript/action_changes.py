@@ -26,7 +26,7 @@ from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
 Question = TypeVar("Question", DecisionRequested, InputRequested)
 
 
-def still_open(question: Question | None, block_id: str) -> Question | None:
+def remaining_question(question: Question | None, block_id: str) -> Question | None:
     """The question that waits, None where this block is over or answered and it was the one that asked."""
     return None if question is not None and question.block_id == block_id else question
 

@@ -84,7 +84,7 @@ from oi_tui.app.engine.transcript.action_changes import (
     begin_call,
     begin_code,
     begin_run,
-    still_open,
+    remaining_question,
     with_decision,
     with_display,
     with_end,
@@ -228,7 +228,7 @@ class Transcript:
                 self.pending_decision = event
                 return self._set(waiting)
             case DecisionMade():
-                self.pending_decision = still_open(self.pending_decision, event.block_id)
+                self.pending_decision = remaining_question(self.pending_decision, event.block_id)
                 return self._decide(event)
             case ExecutionStarted():
                 if event.generation == 0:
@@ -257,10 +257,10 @@ class Transcript:
                 self.pending_input = event
                 return self._set(asking)
             case InputAnswered():
-                self.pending_input = still_open(self.pending_input, event.block_id)
+                self.pending_input = remaining_question(self.pending_input, event.block_id)
                 return ()
             case ExecutionFinished():
-                self.pending_input = still_open(self.pending_input, event.block_id)
+                self.pending_input = remaining_question(self.pending_input, event.block_id)
                 self._approved.discard(event.block_id)
                 return self._set(with_end(self._action(event.block_id), event))
             case FilesWritten():

@@ -340,20 +340,20 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _has_changed(walk: _Walk, folder: str) -> bool:
     try:
-        return _since(walk, os.lstat(folder).st_ctime_ns)
+        return _is_after(walk, os.lstat(folder).st_ctime_ns)
     except OSError:
         return False  # it is gone, with its content
 
 
 def _is_news(walk: _Walk, name: str, found: os.stat_result) -> bool:
     """Whether a file changed since the run began, and was not reported in this state before."""
-    if not _since(walk, found.st_ctime_ns):
+    if not _is_after(walk, found.st_ctime_ns):
         return False
     mark = walk.marks[name] = FileStamp(found.st_ctime_ns, found.st_mode, found.st_size, found.st_ino)
     return walk.told.get(name) != mark
 
 
-def _since(walk: _Walk, changed: int) -> bool:
+def _is_after(walk: _Walk, changed: int) -> bool:
     if changed % 1_000_000_000 == 0:
         return changed >= walk.since - WHOLE_SECONDS
     return changed >= walk.since

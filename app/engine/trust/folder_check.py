@@ -78,7 +78,7 @@ def try_sandbox(folder: Path, sandbox: SandboxSection, mode: SandboxMode) -> Ava
 
 def read_folder(folder: Path) -> FolderContent:
     """All that the folder would bring if it were trusted. Never raises; reads files, and loads what reads rules."""
-    others = tuple(name for name in OF_OTHERS if _is_there(folder / name))
+    others = tuple(name for name in OF_OTHERS if _exists(folder / name))
     seen = folder_digests(folder)  # before reading: a change in between is then not taken for what the user saw
     try:
         rules, wishes = project_rules(folder, trusted=True), read_folder_settings(folder)
@@ -99,7 +99,7 @@ def _brought_environment(folder: Path) -> str:
     return "" if trusted.prefix == untrusted.prefix else name_environment(folder, trusted)
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     if path.name == "hooks":
         try:
             return any(not entry.name.endswith(".sample") for entry in path.iterdir())

@@ -112,14 +112,14 @@ class KeptFolder:
         for rest in self._named - found.keys():
             if self._is_own(rest) and (identity := _identity(os.path.join(self.root, rest))) is not None:
                 found[rest] = identity
-        gone = [rest for rest in before.keys() - found.keys() if not self._is_there(rest)]
+        gone = [rest for rest in before.keys() - found.keys() if not self._exists(rest)]
         left_out = before.keys() - found.keys() - set(gone)
         differences = [FileDifference(rest, before[rest], None) for rest in sorted(gone)]
         moved = {before[rest].identity.inode for rest in gone}
         renewed: dict[str, KeptFile] = {}
         if wanted := self._in_order(found):
             view = self._view()
-            self._room = self._room_beside({*wanted, *gone, *left_out})
+            self._room = self._free_room({*wanted, *gone, *left_out})
         for rest in wanted:
             known = before.get(rest)
             renewed[rest] = kept = self._keep(rest, found[rest], view)
@@ -129,7 +129,7 @@ class KeptFolder:
                     continue
                 was_ignored = rest in state.files and self._states.was_ignored(rest)
                 is_moved = kept.identity.inode in moved and not was_ignored
-                if is_moved or _may_be_since(kept.identity.changed, since):
+                if is_moved or _may_be_after(kept.identity.changed, since):
                     is_new = is_moved or not (was_ignored or self._is_older(rest, since))
                     old = None if is_new else KeptFile(kept.identity, "", "was not looked at before")
                     differences.append(FileDifference(rest, old, kept, self._new_above(rest, state) if is_new else 0))
@@ -163,7 +163,7 @@ class KeptFolder:
         known = self.files.get(rest)
         if known is not None and known.identity == identity:
             return known.why
-        self._room = self._room_beside({rest})
+        self._room = self._free_room({rest})
         return self._objection(rest, identity, self._view())
 
     # -- looking ---------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class KeptFolder:
             return FolderState({}, ())
         return state
 
-    def _is_there(self, rest: str) -> bool:
+    def _exists(self, rest: str) -> bool:
         return self._is_own(rest) and os.path.lexists(os.path.join(self.root, rest))
 
     def _is_own(self, rest: str) -> bool:
@@ -191,7 +191,7 @@ class KeptFolder:
         """Whether a file that is new here was made before: it was moved, or came into view, and undo must not delete
         it."""
         born = birth_time(os.path.join(self.root, rest))
-        return born is not None and not _may_be_since(born, since)
+        return born is not None and not _may_be_after(born, since)
 
     def _new_above(self, rest: str, state: FolderState) -> int:
         """How many of the folders above are new since the last look."""
@@ -245,7 +245,7 @@ class KeptFolder:
             return KeptFile(identity, "", f"cannot be read: {error.strerror}")
         return KeptFile(identity, "", "was being written")
 
-    def _room_beside(self, left: set[str]) -> int:
+    def _free_room(self, left: set[str]) -> int:
         """Bytes that may still be kept, without those of the files that are `left`."""
         used = sum(one.identity.size for rest, one in self.files.items() if one.digest and rest not in left)
         return self._limits.folder_bytes - used
@@ -280,7 +280,7 @@ def _is_fresh(identity: FileIdentity) -> bool:
     return time.time_ns() - identity.changed < _coarseness(identity.changed)
 
 
-def _may_be_since(moment: int, since: float) -> bool:
+def _may_be_after(moment: int, since: float) -> bool:
     """Whether a file's time (in nanoseconds) is not before this Unix time, as far as the file's clock says."""
     return moment + _coarseness(moment) >= since * 1_000_000_000
 

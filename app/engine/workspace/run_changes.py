@@ -220,7 +220,7 @@ class RunChanges:
         since = run.began if run.block or self._ended is None else self._ended[0].began
         for folder in self._folders:
             differences = folder.refresh(_files_within(folder.root, named), grown=grown, since=since)
-            doer, maker = (run, CODE) if run.block else (self._left_behind() if differences else NO_RUN, LATE)
+            doer, maker = (run, CODE) if run.block else (self._lingering_run() if differences else NO_RUN, LATE)
             for one in differences if doer.block else ():
                 if (change := self._change(folder.root, one, doer, maker)) is not None:
                     changes.append(change)
@@ -241,7 +241,7 @@ class RunChanges:
         """The moment as psutil gives it for the start of a process: on Linux it counts from a boot in whole seconds."""
         return self._boot + time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.time()
 
-    def _left_behind(self) -> RunUnderWay:
+    def _lingering_run(self) -> RunUnderWay:
         """The run that ended last, if processes that it started are still there."""
         if self._ended is None:
             return NO_RUN

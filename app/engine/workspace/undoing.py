@@ -59,7 +59,7 @@ class FileRestore(NamedTuple):
     """When it says afterwards that it was modified; 0 is now."""
 
     @property
-    def there(self) -> str | None:
+    def present(self) -> str | None:
         """Digest or name of the present content."""
         return self.unread or (None if self.now is None else self.now.digest)
 
@@ -182,7 +182,7 @@ class Undoing:
         return problems
 
     def _apply_one(self, restore: FileRestore, stamp: float, *, redo: bool) -> None:
-        now, place, there = restore.now, restore.place, restore.there
+        now, place, there = restore.now, restore.place, restore.present
         if now is not None:  # for the way back
             kept = self._checkpoints.keep_content(now.data)
             if not redo:

@@ -89,10 +89,10 @@ def _parse_ssh(text: str) -> KernelAddress:
         raise SettingsError(f"“{text[:200]}” is no machine.", hint="Say ssh://[USER@]HOST[:PORT][/PATH].")
     host = found["bracketed"] or found["host"]
     path = (found["path"] or "").rstrip("/")
-    return KernelAddress(user=found["user"] or "", host=host, port=port, path=_there(path))
+    return KernelAddress(user=found["user"] or "", host=host, port=port, path=_remote_path(path))
 
 
-def _there(path: str) -> str:
+def _remote_path(path: str) -> str:
     """A path as the machine knows it: as in addresses of git, `/~/env` is in the home folder."""
     return path.removeprefix("/") if path.startswith("/~/") else path
 

@@ -69,7 +69,7 @@ class JupyterHub(JupyterServer):
 
     async def find_server(self, address: HubAddress) -> str:
         """Where the server is; ServerAsleep if it does not run."""
-        user = address.user or await self._whose_token()
+        user = address.user or await self._token_owner()
         state = await self._state(f"/api/users/{quote(user, safe='')}", address.server)
         if state is None or not state.get("ready"):
             raise ServerAsleep(self.host)
@@ -77,7 +77,7 @@ class JupyterHub(JupyterServer):
 
     async def start_server(self, address: HubAddress, tell: Callable[[str], None]) -> str:
         """Where the server is, which runs then; KernelError that says which step failed."""
-        user = address.user or await self._whose_token()
+        user = address.user or await self._token_owner()
         name = address.server
         path = f"/api/users/{quote(user, safe='')}"
         person = printable(user.encode(errors="replace"))
@@ -106,7 +106,7 @@ class JupyterHub(JupyterServer):
     def _refusal(self, status: int, said: str) -> KernelError:
         return HubRefusal(status, self.host, printable(said.encode(errors="replace"))[:2_000])
 
-    async def _whose_token(self) -> str:
+    async def _token_owner(self) -> str:
         with _step(f"{self.host} does not say whose token this is"):
             match await self.ask("GET", "/api/user"):
                 case {"kind": "service"}:

@@ -46,7 +46,7 @@ class Blobs:
         """Where the file of this content is, or would be."""
         return self.folder / digest[:2] / digest
 
-    def put_away(self, event: AnyEvent) -> tuple[AnyEvent, dict[str, Blob]]:
+    def store_forms(self, event: AnyEvent) -> tuple[AnyEvent, dict[str, Blob]]:
         """The event without its large forms, which are on the disk now, by mime type (files of a prompt by number);
         StoreError if that fails."""
         kept = _forms(event)

@@ -45,7 +45,7 @@ class Removal:
             heirs, digests, [path for path in wholes if not any(Path(path).name in event for event in named)]
         )
 
-    def clear_away(self, left: RemovedSession) -> None:
+    def delete_files(self, left: RemovedSession) -> None:
         """The files, in a step of its own."""
         with self._db.writing():  # nobody begins to use a file meanwhile
             for digest in left.digests:

@@ -16,13 +16,13 @@ def find_session(store: Store, text: str) -> str:
     """
     if not text.strip():
         raise _several(store, "Which session?", [record.id for record in store.sessions(limit=CANDIDATES)])
-    begin_so = store.begin_so(text)
-    if text in begin_so:
+    ids_with_prefix = store.ids_with_prefix(text)
+    if text in ids_with_prefix:
         return text
-    if len(begin_so) == 1:
-        return begin_so[0]
-    if begin_so:
-        raise _several(store, f"{len(begin_so)} sessions with an id that begins with {text!r}.", begin_so)
+    if len(ids_with_prefix) == 1:
+        return ids_with_prefix[0]
+    if ids_with_prefix:
+        raise _several(store, f"{len(ids_with_prefix)} sessions with an id that begins with {text!r}.", ids_with_prefix)
     hits = store.search(text)
     titled = {hit.session.id for hit in hits if hit.kind == "title"}
     ids = list(dict.fromkeys(hit.session.id for hit in hits if not titled or hit.session.id in titled))

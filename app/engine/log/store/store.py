@@ -99,7 +99,7 @@ class Store:
         try:
             self._append(session_id, taken, patience, sync=sync)
         except SearchDamaged:
-            self._texts.begin_anew()
+            self._texts.drop_index()
             self._append(session_id, taken, patience, sync=sync)
 
     def load(self, session_id: str) -> tuple[AnyEvent, ...]:
@@ -180,13 +180,13 @@ class Store:
         self._reading = None
         for heir in left.heirs:
             self._catch_up(heir)
-        self._removal.clear_away(left)
+        self._removal.delete_files(left)
         self.on_delete(row.created, row.active)
         self.on_remove(session_id)
 
     # -- all of them -------------------------------------------------------------------------------
 
-    def begin_so(self, text: str) -> list[str]:
+    def ids_with_prefix(self, text: str) -> list[str]:
         """Ids that begin with this text."""
         return [str(found) for (found,) in self._db.rows(statements.IDS_LIKE, text)]
 
@@ -211,7 +211,7 @@ class Store:
                     hits.append(SearchHit(session=record, kind=match.kind, snippet=snippet, block_id=block_id))
             return tuple(hits)
         except SearchDamaged:
-            self._texts.begin_anew()
+            self._texts.drop_index()
             return ()
 
     def prompts(self, limit: int, before: int | None = None) -> tuple[PastPrompt, ...]:
@@ -231,7 +231,7 @@ class Store:
 
     # -- upkeep ------------------------------------------------------------------------------------
 
-    def behind(self) -> int:
+    def count_unindexed(self) -> int:
         """Sessions that a search does not look through yet: an older program wrote them."""
         row = self._db.row(statements.COUNT_BEHIND)
         return 0 if row is None else int(row[0])
@@ -274,7 +274,7 @@ class Store:
             (last,) = self._db.row(statements.LAST, session_id) or (0,)
             rows: list[tuple[object, ...]] = []
             for seq, event in enumerate(events, last + 1):
-                slim, blobs = self._blobs.put_away(event)
+                slim, blobs = self._blobs.store_forms(event)
                 self._db.do_each(statements.USE_BLOB, [(blob.digest, session_id) for blob in blobs.values()])
                 rows.append((session_id, seq, now, as_json(slim).decode(), as_json(blobs).decode() if blobs else None))
             self._db.do_each(statements.APPEND, rows)

@@ -79,7 +79,7 @@ class Texts:
         rows = self._db.rows(statements.PROMPTS, first, end, limit)
         return tuple(PastPrompt(place=r[0], text=r[1], at=r[2], session_id=r[3], cwd=r[4]) for r in rows)
 
-    def begin_anew(self) -> None:
+    def drop_index(self) -> None:
         """Drop a damaged index; all sessions will be read again."""
         with self._db.writing():
             for statement in statements.FORGET_SEARCH:
