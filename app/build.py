@@ -164,7 +164,7 @@ def profile_of_code(setup: Configure, settings: Settings) -> Profile:
 
 
 def make_keeping(profile: Profile, checkpoints: Checkpoints, undo: UndoSection) -> KeepChanges:
-    """What keeps the files of a session before code runs, within the limits of the settings."""
+    """Makes the keeper of a session's files before code runs, within the limits of the settings."""
     limits = KeepLimits(undo.files, undo.file_mb * MEGABYTE, undo.folder_mb * MEGABYTE)
     return keep_changes(profile, checkpoints, limits, paths.own_dirs())
 
@@ -251,7 +251,7 @@ def instruction_sources(setup: Configure, is_small: Callable[[str], bool]) -> In
 
 
 class KernelAdditions(NamedTuple):
-    """What is added to the kernels there are."""
+    """Additions of plugins to the kernels."""
 
     programs: Mapping[str, Program] = MappingProxyType({})
     """By the language that they run."""
@@ -345,5 +345,5 @@ def local_client(setup: Configure, record: Path | None = None) -> LocalClient:
 
 
 def redactor_of(setup: Configure, environ: Mapping[str, str]) -> Redactor:
-    """What knows the secrets of this environment, and the key in use."""
+    """The redactor that knows the secrets of this environment, and the key in use."""
     return Redactor(secrets_in(environ) | {"API key": setup.api_key or ""})

@@ -21,5 +21,5 @@ def open_store() -> Store:
 
 
 def ledger_file() -> Path:
-    """What requests cost, beside the sessions."""
+    """The file with the cost of requests, beside the sessions."""
     return paths.private_dir(paths.data_dir()) / "usage.db"

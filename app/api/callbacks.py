@@ -106,8 +106,8 @@ def runner_name(block: Block) -> str:
 
 
 async def _call(callback: Callable[[ArgumentT], AnswerT | Awaitable[AnswerT]], argument: ArgumentT) -> AnswerT:
-    """What a function of the program says. RuntimeError for what would end more than this: the session's loop, or the
-    task that asks."""
+    """Call a function of the program. RuntimeError for what would end more than this: the session's loop, or the task
+    that asks."""
     try:
         if inspect.iscoroutinefunction(callback):
             found: AnswerT = await callback(argument)

@@ -105,7 +105,7 @@ def open_session(
 
 
 def _settings(options: SessionOptions) -> Settings:
-    """What was given, as settings."""
+    """The options as settings."""
     sandbox, limits = options.get("sandbox", "workspace-write"), options.get("limits", RunLimits())
     return Settings(
         model=options.get("model_settings", ModelSection()),

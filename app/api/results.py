@@ -131,7 +131,7 @@ class RunStopped(OiTuiError):
 
 @dataclass(slots=True)
 class RunRecord:
-    """What is gathered of a run while it runs."""
+    """Collects a run while it runs."""
 
     before: Usage
     tell: Callable[["StepMoment | str"], None]
@@ -146,7 +146,7 @@ class RunRecord:
         self.tell(moment)
 
     def usage_until(self, now: Usage) -> Usage:
-        """What this run has cost."""
+        """The usage of this run."""
         known = now.cost is not None and self.before.cost is not None
         return Usage(
             input_tokens=now.input_tokens - self.before.input_tokens,

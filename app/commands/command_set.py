@@ -32,7 +32,8 @@ def _row_called(name: str, rows: Iterable[Command]) -> Command | None:
 
 
 def verb_of(row: Command, argument: str) -> AnyVerb | None:
-    """What to send to the engine, None for what a front end does itself; WrongArgument if that makes no sense."""
+    """The verb to send to the engine, None for a command of the front end itself; WrongArgument if the argument is not
+    valid."""
     choices = {} if row.origin else row.choices()
     first = argument.split(" ", 1)[0]
     if choices and first not in choices:

@@ -42,7 +42,7 @@ BREATHER = 500
 
 
 class FileTable(NamedTuple):
-    """What one walk found, the nearest and shortest first, and what it is searched by."""
+    """The result of one walk, nearest and shortest first, prepared for searches."""
 
     paths: tuple[str, ...] = ()
     """Below the folder; those of folders end with a slash."""
@@ -136,7 +136,7 @@ class FileIndex:
         self._walking: asyncio.Task[None] | None = None
 
     def search(self, query: str) -> list[str]:
-        """What fits, as far as known now."""
+        """The matches known so far."""
         return find_files(self.table, query)
 
     def refresh(self, then: Callable[[], None]) -> None:

@@ -35,7 +35,7 @@ def is_outside(query: str) -> bool:
 
 
 class FolderListing:
-    """What the folder holds that was asked for last."""
+    """The entries of the folder that was asked for last."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

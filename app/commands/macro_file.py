@@ -78,7 +78,7 @@ def delete_macro(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _table(text: str) -> dict[str, Any]:
-    """What the text says, nothing if that is no TOML; it is asked for with each key that is typed."""
+    """The table in the text, empty if it is not TOML; called with each typed key."""
     try:
         return decode_toml(text)
     except ValueError:

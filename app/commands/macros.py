@@ -22,7 +22,7 @@ MOST_STEPS, LONGEST_STEP = 50, 16_000
 
 
 class Macros(NamedTuple):
-    """What the file says."""
+    """The macros of the file."""
 
     steps: Mapping[str, tuple[str, ...]]
     faults: Mapping[str, str]
@@ -89,7 +89,7 @@ def macro_rows() -> Iterator[Command]:
 
 
 def _fault_of(name: str, value: object) -> tuple[str, str]:
-    """What is wrong with a macro, and the step in which it is."""
+    """The fault of a macro, and the step that has it."""
     if not is_macro_name(name):
         return f"{name!r} cannot be the name of a macro", ""
     if not (isinstance(value, list) and 0 < len(value) <= MOST_STEPS and all(isinstance(one, str) for one in value)):

@@ -70,7 +70,7 @@ class FoundCommand(NamedTuple):
 
 
 class OwnCommands:
-    """What can be asked for in a folder by files."""
+    """Commands defined by files, as available in a folder."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ def personal_rows() -> Iterator[Command]:
 
 
 def shell_prompt(text: str, folder: Path, trusted: str | None) -> Submit:
-    """What a task without a screen sends: its text, or what a command makes of it; SettingsError if there is none."""
+    """The prompt of a task without a screen: its text, or the template of a command; SettingsError if there is none."""
     asked = interpret(text, folder)
     if not isinstance(asked, SlashLine):
         return Submit(text=text, files=find_mentions(text, folder).files)

@@ -56,7 +56,7 @@ class ProfileRow(NamedTuple):
 
 
 class ProfileChange(NamedTuple):
-    """What choosing a profile does to an open session."""
+    """The effects of choosing a profile in an open session."""
 
     words: str
     """For the person: what changes now, and what at the next start; or what is wrong."""
@@ -84,7 +84,7 @@ def profile_row(file: ProfileFile, now: Settings) -> ProfileRow:
 
 
 def setting_differences(now: Settings, then: Settings) -> Iterator[SettingDifference]:
-    """What differs, but for the look and the keys of the screen, which no profile's choice is about."""
+    """The settings that differ, except look and keys of the screen, which profiles do not choose."""
     for section in now.__struct_fields__:
         if section in ("screen", "profile", "keys"):
             continue
@@ -133,7 +133,7 @@ def _keys(file: ProfileFile) -> set[str]:
 
 
 def _with_verbs(now: Settings, verbs: Sequence[AnyVerb]) -> Settings:
-    """What protects the person, as it is after these verbs."""
+    """The protections, as they are after these verbs."""
     loop = now.loop
     for verb in verbs:
         match verb:

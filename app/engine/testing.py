@@ -136,7 +136,7 @@ class FakeKernel:
             self.state = "idle"
 
     async def run(self, source: str, block_id: str, emit: Emit) -> RunResult:
-        """What the script has for this source."""
+        """Run the script's part for this source."""
         await self.start()
 
         def tell(event: AnyEvent) -> None:
@@ -188,7 +188,7 @@ class FakeKernel:
         return "restart" if self.stubborn else self.stops_by
 
     def variables(self, known: tuple[str, ...], *, again: bool) -> Awaitable[Listing | None]:
-        """What it holds at this moment."""
+        """The variables that it has now."""
         self.asked.append("* again" if again else "*")
         rows = tuple(VariableRow(name=name, type="str", peek=value, mark=value) for name, value in self.holds.items())
         gone = tuple(name for name in known if name not in self.holds)

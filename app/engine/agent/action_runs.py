@@ -214,7 +214,7 @@ class ActionRuns:
 
 
 async def side_by_side(runs: Sequence[Callable[[], Awaitable[RunFailure | None]]]) -> list[RunFailure | None]:
-    """What came of each, when all are over; what one raises is raised then."""
+    """Run them at the same time; the results when all have ended. An exception of one is raised then."""
     if len(runs) == 1:
         return [await runs[0]()]
     tasks = [asyncio.ensure_future(run()) for run in runs]

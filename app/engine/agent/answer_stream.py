@@ -62,7 +62,7 @@ class AnswerStream:
 
     @property
     def remark(self) -> tuple[str, str] | None:
-        """What the person should know of it, and what to do."""
+        """A note about the answer for the person, and what to do."""
         if self.truncated:
             title = "The answer was cut: the model reached its limit of output tokens."
             return title, "Type /retry to continue."

@@ -30,7 +30,7 @@ class WiderBudget(Protocol):
         ...
 
     def notices(self) -> list[BudgetNotice]:
-        """What to say after an answer, each thing once."""
+        """Notices after an answer, each once."""
         ...
 
 

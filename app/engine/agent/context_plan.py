@@ -55,7 +55,7 @@ class SizedGroup(Protocol):
 
 
 class ContextPlan(NamedTuple):
-    """What goes: the groups from `first` on, and before them those that are `pinned`."""
+    """The groups that are sent: those from `first` on, and before them the `pinned` ones."""
 
     first: int = 0
     pinned: tuple[int, ...] = ()

@@ -60,11 +60,11 @@ class TokenScale:
         self.factor = factor if factor > self.factor else (self.factor + factor) / 2
 
     def count(self, estimate: int) -> int:
-        """What the server would count."""
+        """The server's count for an estimate."""
         return round(self.extra + self.factor * estimate)
 
     def estimate(self, counted: int) -> int:
-        """What is estimated of so many."""
+        """The estimate for a server's count."""
         return int((counted - self.extra) / self.factor)
 
 
@@ -112,7 +112,7 @@ class ContextWindow:
         self._telling: asyncio.Task[None] | None = None
 
     async def request(self, model: Model) -> ChatRequest | None:
-        """What the model is sent next; None if the person stopped the turn meanwhile. TurnStopped like a request."""
+        """The next request; None if the person stopped the turn meanwhile. TurnStopped like a request."""
         for attempt in range(ROUNDS + 1):
             final = attempt == ROUNDS
             if (built := await self._halt.result(partial(self._prepare, model, final=final))) is None:
@@ -277,7 +277,7 @@ def _summary_in_use(groups: Sequence[MessageGroup]) -> tuple[SummaryBlock | None
 
 
 def _rows(built: BuiltContext, scale: TokenScale) -> list[ContextRow]:
-    """What is known of each part of the conversation."""
+    """A row for each part of the conversation."""
     found: list[ContextRow] = []
     plan = built.plan
     for index, group in enumerate(built.groups):

@@ -251,7 +251,7 @@ class Decisions:
             generation, why = now, "its kernel ended while you were asked, and the variables are gone"
 
     async def rule(self, block: ActionBlock) -> PolicyDecision:
-        """What the policy says of the block's source now, with a look at what would be lost if it ran."""
+        """The policy's decision about the block's source now, with a check of what would be lost if it ran."""
         made = frozenset[str]() if self._runners.runs_elsewhere(block) else await self.files.made_files()
         ruling = self._judge(block, made=made)
         if ruling.targets and ruling.verdict != "deny" and (losses := await self.files.find_losses(ruling.targets)):
@@ -320,7 +320,7 @@ class Decisions:
         return self._taint
 
     def _offer(self, block: ActionBlock, ruling: PolicyDecision) -> str:
-        """What an installation may be allowed once, in words."""
+        """The access that an installation may be allowed once, in words."""
         home = self._runners.confinement(block).packages
         if home is None or not ruling.offer:
             return ""

@@ -196,7 +196,7 @@ class Dialogue:
         return answer.remark is None
 
     def _tools(self, recall: bool) -> tuple[ToolSpec, ...]:
-        """What the model may call; `recall` where it is not sent everything."""
+        """The tools that the model may call; `recall` if it is not sent everything."""
         model = self._choices.model
         if model is not None and not self._review.allows_calls(model.name):
             return ()

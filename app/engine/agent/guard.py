@@ -16,7 +16,7 @@ CROWDED = f"{MOST} actions of this answer have run without a question"
 
 
 class RepeatGuard:
-    """What ran in one turn, by normalised source, and which errors came out."""
+    """Sources that ran in one turn, normalised, and their errors."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

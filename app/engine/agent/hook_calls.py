@@ -110,7 +110,7 @@ class HookCalls:
         return strictest
 
     def prompt_objection(self, text: str) -> str:
-        """What plugins have against a prompt, as a sentence for the person; "" if nothing."""
+        """The objection of plugins to a prompt, as a sentence for the person; "" if none."""
         return self._objection("check_prompt", text, "objects to the prompt")
 
     def answer_objection(self, text: str) -> tuple[str, str]:
@@ -169,5 +169,5 @@ class HookCalls:
 
 
 def _brief(said: str) -> str:
-    """What a plugin says, as one line that can be shown."""
+    """The words of a plugin, as one line that can be shown."""
     return one_line(safe_text(said[: 4 * LONGEST_REASON]))[:LONGEST_REASON]

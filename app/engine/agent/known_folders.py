@@ -34,5 +34,5 @@ class KnownFolders:
             self._known[block.runs_in, self._runners.next_generation(block)] = now
 
     def written_paths(self, block: ActionBlock, reading: SourceFacts | None, base: Base) -> tuple[str, ...]:
-        """What a block with this reading would write, move or delete as far as it says so; absolute."""
+        """Absolute paths that a block with this reading would write, move or delete, as far as its source says."""
         return () if reading is None else named_paths(reading, base, self.of(block))

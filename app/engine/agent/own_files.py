@@ -105,7 +105,7 @@ def _stamp(path: str) -> _Stamp | None:
 
 
 async def _in_thread(work: Callable[[], _Found]) -> _Found | None:
-    """What the work gives, None if it takes too long."""
+    """The result of the work, None if it takes too long."""
     try:
         async with asyncio.timeout(SECONDS):
             return await asyncio.to_thread(work)

@@ -28,5 +28,5 @@ def plan_notice(transcript: Transcript) -> NoticeAdded | None:
 
 
 def plan_mode_part(transcript: Transcript) -> InstructionPart:
-    """What it means that plan mode is on; empty where it is off."""
+    """The explanation of plan mode; empty if it is off."""
     return InstructionPart(origin="program", name="plan mode", text=PLAN_MODE if transcript.approval == "plan" else "")

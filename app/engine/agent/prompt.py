@@ -225,7 +225,7 @@ class Teller:
         return clean(source)
 
     def result(self, code: ActionBlock, label: str = "") -> str:
-        """What came of an action. The role of a native call's result says by itself what it is; fenced code needs a
+        """The result of an action. The role of a native call's result says by itself what it is; fenced code needs a
         label."""
         told = f"{label}{self._report(code)}"
         if code.is_edited and code.state != "refused":
@@ -248,11 +248,11 @@ class Teller:
         return clip_middle([text], self._limit, self._handle(block))
 
     def _handle(self, block: Block) -> str:
-        """What the model can say to read what was cut."""
+        """How the model can read what was cut, as the end of a note."""
         return f'; {RECALL} {{"block": {self._numbers.get(block.id, self._number)}}} shows it'
 
     def _clean(self, block: Block) -> Callable[[str], str]:
-        """What a text of this block becomes before it leaves."""
+        """Removes secrets and invisible characters from a text of this block."""
 
         def clean(text: str) -> str:
             safe = safe_text(text)

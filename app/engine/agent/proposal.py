@@ -16,7 +16,7 @@ class Proposal(NamedTuple):
     tool: str = ""
 
     def events(self) -> Iterator[AnyEvent]:
-        """What is emitted of it, as of what a model writes."""
+        """The events of a proposal, the same as for a model's."""
         if self.tool:
             yield CallStarted(block_id=self.block_id, tool=self.tool)
             yield CallFinished(block_id=self.block_id, tool=self.tool, source=self.source)

@@ -115,7 +115,7 @@ def _search(blocks: Sequence[Block], words: Sequence[str], redactor: Redactor) -
 
 
 def _texts(block: UserBlock | ProseBlock | Action) -> Iterator[str]:
-    """What is searched: no picture, and of a long output what is at hand."""
+    """The texts to search: no pictures, and of a long output only what is loaded."""
     match block:
         case Action():
             yield block.source

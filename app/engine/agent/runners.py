@@ -50,7 +50,7 @@ class Runners:
         self.tools = tools
 
     def get(self, block: ActionBlock) -> Runner:
-        """What runs this action; KernelError if nothing here does."""
+        """The kernel or tool that runs this action; KernelError if there is none."""
         if isinstance(block, CallBlock):
             return self.tools.get(block.tool)
         return self.kernels.get(block.language)
@@ -70,7 +70,7 @@ class Runners:
             return False
 
     def place(self, block: ActionBlock) -> str:
-        """What it would run in now, "" where that is not known."""
+        """The place where it would run now, "" if unknown."""
         try:
             return self.get(block).place
         except KernelError:

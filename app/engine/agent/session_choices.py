@@ -53,7 +53,7 @@ class SessionChoices:
         self._tell()
 
     def follow(self, verb: SetApproval | SetComplete | AddRule) -> None:
-        """What the person chose; SettingsError for what is no rule."""
+        """Apply a choice of the person; SettingsError for an invalid rule."""
         match verb:
             case SetApproval():
                 self.set_approval(verb.mode)

@@ -144,7 +144,7 @@ class ToolCalls:
 
 
 def _text_of(block: ActionBlock) -> str:
-    """What it gave; ToolFailed if it failed."""
+    """The text of its result; ToolFailed if it failed."""
     text = "".join(map(plain_text, block.outputs))
     if block.state != "ok":
         refused = f"The tool {block.runs_in.removeprefix('tool ')} was not run: {block.refusal or 'it was refused'}."

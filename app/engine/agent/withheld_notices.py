@@ -11,7 +11,7 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 
 
 def withheld_events(conversation: Conversation, transcript: Transcript) -> Iterator[AnyEvent]:
-    """What the last request withheld, as far as the transcript does not say so yet.
+    """Events for secrets that the last request withheld and the transcript does not show yet.
 
     Code shows it in its own header. A prompt gets a notice: users who give a key to a model should know that it does
     not arrive.

@@ -43,7 +43,7 @@ class _NoKeeper:
         """Code may run as it is."""
 
     async def end(self, block_id: str) -> WrittenFiles | None:
-        """What the run changed cannot be undone."""
+        """The changes of the run cannot be undone."""
         return None
 
     async def remarks(self, named: Sequence[str]) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class ToolDelta(Value, frozen=True, kw_only=True, tag=True):
 
 
 class SealDelta(Value, frozen=True, kw_only=True, tag=True):
-    """What the provider wants back with the calls of this answer; comes at most once, behind them."""
+    """Thoughts that the provider wants back with the calls of this answer; sent at most once, after them."""
 
     thoughts: SealedThoughts
 

@@ -27,7 +27,7 @@ class ContextRow(Value, frozen=True, kw_only=True):
 
 
 class ContextUse(Value, frozen=True, kw_only=True):
-    """What the next request would consist of."""
+    """The parts of the next request."""
 
     model: str = ""
     """"" where there is none."""

@@ -51,7 +51,7 @@ AnyExtractionVerb = BeginExtraction | ChangeExtraction | FindExtraction
 
 
 class ExtractedRow(Value, frozen=True, kw_only=True):
-    """What came of one record, in short."""
+    """The result of one record, in short."""
 
     source: str
     text: str

@@ -24,7 +24,7 @@ class Peek(LookVerb, frozen=True, kw_only=True, tag=True):
 
 
 class CompleteCode(LookVerb, frozen=True, kw_only=True, tag=True):
-    """What could complete the Python name before `place` in the source; answered with `NamesFound`, or not at all."""
+    """Complete the Python name before `place` in the source; answered with `NamesFound`, or not at all."""
 
     request_id: str
     source: str
@@ -49,7 +49,7 @@ class WatchWidgets(LookVerb, frozen=True, kw_only=True, tag=True):
 
 
 class VariablesFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """What a kernel holds now, and what its last run did to that; only while somebody looks (`Inspect`)."""
+    """The variables of a kernel, and how its last run changed them; only while somebody looks (`Inspect`)."""
 
     language: Language
     telling: Telling = "told"
@@ -88,7 +88,7 @@ class FrameSeen(SessionReply, frozen=True, kw_only=True, tag=True):
 
 
 class NamesFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """What could complete a name, which begins at `start` in the source: the answer to `CompleteCode`."""
+    """Completions of a name that begins at `start` in the source: the answer to `CompleteCode`."""
 
     request_id: str
     start: int = 0
@@ -98,7 +98,7 @@ class NamesFound(SessionReply, frozen=True, kw_only=True, tag=True):
 
 
 class WidgetsFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """What can be operated in widgets as they are now: the answer to `WatchWidgets`, which comes again."""
+    """The controls of widgets as they are now: the answer to `WatchWidgets`, sent again when they change."""
 
     names: tuple[str, ...]
     """Those that were asked for."""

@@ -60,7 +60,7 @@ Grouping = Literal["day", "month", "model", "provider", "profile", "folder", "se
 
 
 class UsageRow(NamedTuple):
-    """What some requests came to."""
+    """The totals of some requests."""
 
     key: str
     requests: int

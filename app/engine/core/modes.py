@@ -70,7 +70,7 @@ JOINT = " & "
 
 
 def joint_patterns(value: tuple[str, ...], limit: tuple[str, ...]) -> tuple[str, ...]:
-    """What matches where one of each list does; a list without entries limits nothing."""
+    """Patterns that match where one of each list does; a list without entries limits nothing."""
     if not value or not limit:
         return value or limit
     return tuple(dict.fromkeys(one if one == other else f"{one}{JOINT}{other}" for one in value for other in limit))

@@ -216,7 +216,7 @@ class Detached(SessionReply, frozen=True, kw_only=True, tag=True):
 
 
 class ContextFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """What the next request would consist of, as the answer to `ReadContext`."""
+    """The parts of the next request, as the answer to `ReadContext`."""
 
     context: ContextUse
 

@@ -29,7 +29,7 @@ def encode_message(message: Request | Reply) -> bytes:
 
 
 def decode_request(line: bytes) -> Request:
-    """What a front end sent; ProtocolError if it is not one of ours."""
+    """Decode a message of a front end; ProtocolError if it is not one of ours."""
     try:
         return _requests().decode(line)
     except msgspec.DecodeError as error:
@@ -37,7 +37,7 @@ def decode_request(line: bytes) -> Request:
 
 
 def decode_reply(line: bytes) -> Reply:
-    """What the engine sent; ProtocolError if it is not one of ours."""
+    """Decode a reply of the engine; ProtocolError if it is not one of ours."""
     try:
         return _replies().decode(line)
     except msgspec.DecodeError as error:

@@ -27,7 +27,7 @@ class FileFormat(Value, frozen=True, kw_only=True):
 
 
 class SessionRecord(Value, frozen=True, kw_only=True):
-    """What is known of a session without reading it."""
+    """The facts about a session that need no reading of its events."""
 
     id: str
     created: float

@@ -84,7 +84,7 @@ class ResourceRecord(Value, frozen=True, kw_only=True):
 
 
 class ServerOffers(Value, frozen=True, kw_only=True):
-    """What a server that is ready has for a prompt."""
+    """Prompts and resources of a server that is ready."""
 
     name: str
     prompts: tuple[PromptRecord, ...] = ()

@@ -47,7 +47,7 @@ class ChangeServer(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
 
 
 class FindOffers(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
-    """What MCP servers have for a prompt, now and whenever that changes; answered with `OffersFound`."""
+    """List prompts and resources of MCP servers, now and whenever they change; answered with `OffersFound`."""
 
 
 class CompleteOffer(ToolDeskVerb, frozen=True, kw_only=True, tag=True):
@@ -72,7 +72,7 @@ class FileVerb(ToolDeskVerb, frozen=True, kw_only=True):
 
 
 class ReadChanges(FileVerb, frozen=True, kw_only=True, tag=True):
-    """What was changed, or what undo or redo would change; answered with `ChangesFound`."""
+    """List changes, or those that undo or redo would make; answered with `ChangesFound`."""
 
     purpose: LookPurpose = "diff"
 

@@ -98,7 +98,7 @@ calls that only read from these hosts, in this session; or Python code in the ve
 
 
 class GrantScope(Value, frozen=True, kw_only=True):
-    """What an "always" may reach beside this exact source."""
+    """The reach of an "always" beyond this exact source."""
 
     kind: ScopeKind
     rules: tuple[str, ...]

@@ -42,7 +42,7 @@ MOST_WIDTH = 1_000_000
 
 
 class FrameCondition(Value, frozen=True, kw_only=True):
-    """What holds of the rows that are wanted. It is never evaluated as code."""
+    """A condition for the rows to show. It is never evaluated as code."""
 
     column: str
     """Its name."""

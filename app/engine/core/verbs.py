@@ -191,7 +191,7 @@ class MarkContext(ContextVerb, frozen=True, kw_only=True, tag=True):
 
 
 class ReadContext(ContextVerb, frozen=True, kw_only=True, tag=True):
-    """What takes the room of the next request; answered with `ContextFound`."""
+    """List what the next request consists of; answered with `ContextFound`."""
 
 
 class UseModel(SessionVerb, frozen=True, kw_only=True, tag=True):
@@ -260,7 +260,7 @@ class UseInstructions(SessionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class FindInstructions(SessionVerb, frozen=True, kw_only=True, tag=True):
-    """What the model reads before the first prompt, and where it comes from; answered with `InstructionsFound`."""
+    """List what the model reads before the first prompt, and its origins; answered with `InstructionsFound`."""
 
 
 class TellUsage(SessionVerb, frozen=True, kw_only=True, tag=True):

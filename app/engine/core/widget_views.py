@@ -32,13 +32,13 @@ class KernelWidget:
 
     @property
     def model(self) -> str:
-        """What it is: `IntSliderModel`; "" if that is not known."""
+        """The name of its model class: `IntSliderModel`; "" if unknown."""
         told = self.state.get("_model_name")
         return told if isinstance(told, str) else ""
 
     @property
     def children(self) -> tuple["KernelWidget", ...]:
-        """What a box holds."""
+        """The children of a box."""
         return self.named_in("children")
 
     def named_in(self, part: str) -> tuple["KernelWidget", ...]:

@@ -86,7 +86,7 @@ def waiting_environment(folder: Path, environ: Mapping[str, str]) -> PythonEnvir
 
 
 def name_environment(folder: Path, environment: PythonEnvironment) -> str:
-    """What an environment is called in a sentence: ".venv (Python 3.12.4)"."""
+    """The name of an environment in a sentence: ".venv (Python 3.12.4)"."""
     prefix = environment.prefix
     where = prefix.relative_to(folder) if prefix.is_relative_to(folder) else prefix
     return f"{where} (Python {environment.version or 'of unknown version'})"

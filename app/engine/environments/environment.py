@@ -198,7 +198,7 @@ def _folder_id(prefix: Path) -> tuple[int, int] | None:
 
 
 def _config(prefix: Path) -> dict[str, str] | None:
-    """What `pyvenv.cfg` says, None if there is none."""
+    """The settings in `pyvenv.cfg`, None if there is no such file."""
     try:
         text = read_given_file(prefix / "pyvenv.cfg", CONFIG_SIZE).decode(errors="replace")
     except UnusableFile:
@@ -216,7 +216,7 @@ def _conda_version(prefix: Path) -> str:
 
 
 def _version_of(prefix: Path) -> tuple[str, bool]:
-    """What the folder of its library says; nothing if there are none, or several."""
+    """The version in the name of its library folder; none if there is no such folder, or several."""
     found = {match.groups() for path in _libraries(prefix) if (match := _LIBRARY.fullmatch(path.name))}
     version, threaded = found.pop() if len(found) == 1 else ("", "")
     return version, bool(threaded)

@@ -46,7 +46,7 @@ Stop = Literal["", "budget", "model", "person"]
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractionPlan:
-    """What is asked of each record, and how."""
+    """The task for each record, and how it is asked."""
 
     schema: AnswerSchema
     task: str = ""
@@ -67,7 +67,7 @@ class ExtractionPlan:
 
 
 class SeenResult(NamedTuple):
-    """What came of a record, in short."""
+    """The result of a record, in short."""
 
     source: str
     text: str

@@ -12,7 +12,7 @@ from oi_tui.app.engine.core.errors import SettingsError, StoreError
 
 
 class JournalLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one record."""
+    """The result of one record."""
 
     digest: str
     source: str
@@ -105,7 +105,7 @@ class Journal:
         self._note(line, place)
 
     def find(self, digest: str) -> JournalLine | None:
-        """What became of this record."""
+        """The result of this record."""
         if (known := self._known.get(digest)) is None:
             return None
         self._file.seek(known.place)

@@ -23,7 +23,7 @@ SHOWN = 20
 
 
 class ExtractionResult(NamedTuple):
-    """What came of all records."""
+    """The results of all records."""
 
     tally: Tally
     failures: tuple[JournalLine, ...] = ()

@@ -50,7 +50,7 @@ class _Kept(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CredentialStore:
-    """What is kept, by name: the kind and whose it is, as in `jupyter:ADDRESS`."""
+    """The stored credentials by name, which has the kind and the owner: `jupyter:ADDRESS`."""
 
     def __init__(self, path: Path, keyring: Keyring, *, owner: int) -> None:
         self.path = path

@@ -30,7 +30,7 @@ class PagePicture(NamedTuple):
 
 
 class PdfText(NamedTuple):
-    """What is in the first pages."""
+    """The text of the first pages."""
 
     pages: int
     """Of the whole document; 0 where nobody knows."""

@@ -45,7 +45,7 @@ class ProfileFile(NamedTuple):
 
     @property
     def purpose(self) -> str:
-        """What the first line says it is for, "" if it says nothing. Reads the file."""
+        """The purpose in the first line, "" if there is none. Reads the file."""
         try:
             text = read_given_file(self.path, LARGEST_PROFILE).decode(errors="replace")
         except UnusableFile:

@@ -57,7 +57,7 @@ LayerKind = Literal["administrator", "person", "profile", "environment", "flags"
 
 
 class SettingsLayer(NamedTuple):
-    """What one file, the environment or the command line says."""
+    """The values of one file, the environment or the command line."""
 
     kind: LayerKind
     origin: str
@@ -139,7 +139,7 @@ def load_layers(
 
 
 def _chosen_profile(layers: Sequence[SettingsLayer], folder: Path, cwd: Path) -> str | None:
-    """What the uppermost of these layers chooses, None if none does."""
+    """The profile that the uppermost of these layers chooses, None if none does."""
     for layer in reversed(layers):
         if "profile" in layer.values:
             from oi_tui.app.engine.files.profile_files import profile_for  # as above
@@ -207,7 +207,7 @@ _UNASKED = ("auto", "unlessDestructive", "bypassPermissions")
 
 
 def _approval(policy: PolicySection) -> ApprovalMode | None:
-    """What `approve` is where only the policy says something of it: the mildest that the policy allows."""
+    """The value of `approve` if only the policy sets one: the least strict mode that the policy allows."""
     if not policy.mode and policy.auto_run is None and policy.safe_mode == "off":
         return None
     mode = requested_mode(policy)
@@ -215,7 +215,7 @@ def _approval(policy: PolicySection) -> ApprovalMode | None:
 
 
 def read_profile(path: Path) -> SettingsLayer:
-    """What the file of a profile says; SettingsError, with the line, if it is wrong."""
+    """The values in the file of a profile; SettingsError, with the line, if it is not valid."""
     layer = _file("profile", path, required=True)
     check_profile(layer)
     return layer

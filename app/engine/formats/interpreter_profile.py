@@ -19,7 +19,7 @@ Fate = Literal["taken", "changed", "left"]
 
 
 class ImportedKey(NamedTuple):
-    """What became of one key of a profile."""
+    """The fate of one key of a profile."""
 
     key: str
     """`llm.model`."""

@@ -85,7 +85,7 @@ class Trouble(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """What that means, and what to do."""
+        """The meaning of the error, and what to do."""
         if self.tools:
             return f"To look at it and enable it: /plugins, or oi-tui tools enable {self.plugin}."
         name = self.plugin.partition(":")[0]
@@ -130,7 +130,7 @@ class CallTime:
 
 
 class _Record(msgspec.Struct):
-    """What a hook of a plugin has done."""
+    """The calls of one hook of a plugin."""
 
     slow: int = 0
     failures: int = 0
@@ -242,7 +242,7 @@ class Hooks:
                 self._note_slow(plugin, hook, own, time_of_call.total())
 
     def reject(self, plugin: str, hook: str, why: str) -> None:
-        """What a plugin gave is of no use: as if it had raised."""
+        """Treat an invalid result of a plugin as if it had raised."""
         _log.error("the plugin %s gave nothing useful in %s: %s", plugin, hook, why)
         self._tell(Trouble(plugin, hook, "failed", why))
 

@@ -86,7 +86,7 @@ def registered_embedding(hooks: Hooks) -> Embedding | None:
 
 
 def registered_programs(hooks: Hooks) -> dict[str, Program]:
-    """What runs the languages of plugins, by the language; of two for one, the first."""
+    """The programs that run the languages of plugins, by language; of two for one, the first."""
     found: dict[str, Program] = {}
     for _, kernel in collect_registered(hooks, "register_kernels", KernelProgram, _fault_of_program):
         found.setdefault(kernel.language, kernel)

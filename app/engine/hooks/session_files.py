@@ -22,12 +22,12 @@ _SUFFIX = re.compile(r"(?:\.[A-Za-z0-9]{1,12}){1,3}")
 
 
 def session_writers(hooks: Hooks) -> dict[str, Writer]:
-    """What writes each format; StoreError where that fails."""
+    """The writers of formats; StoreError if one fails."""
     return {form: _writer(hooks, plugin, one) for form, (plugin, one) in registered_exporters(hooks).items()}
 
 
 def session_formats(hooks: Hooks) -> tuple[FileFormat, ...]:
-    """What sessions can be written in, as a list shows it; titles are a stranger's."""
+    """The formats that sessions can be written in, for a list; titles are a stranger's."""
     found = ((name, one) for name, (_, one) in registered_exporters(hooks).items())
     return tuple(
         FileFormat(
@@ -40,7 +40,7 @@ def session_formats(hooks: Hooks) -> tuple[FileFormat, ...]:
 
 
 def session_readers(hooks: Hooks, name: str) -> dict[str, Reader]:
-    """What reads each format, those first that this file's name speaks for; StoreError where that fails."""
+    """The readers of formats, those first that fit this file's name; StoreError if one fails."""
     suffix = PurePath(name).suffix.lower()
     found = sorted(registered_importers(hooks).items(), key=lambda item: suffix not in item[1][1].suffixes)
     return {form: _reader(hooks, plugin, one) for form, (plugin, one) in found}
@@ -71,7 +71,7 @@ def _reader(hooks: Hooks, plugin: str, importer: Importer) -> Reader:
 
 
 def _call(hooks: Hooks, plugin: str, form: str, function: Callable[..., Any] | str, *arguments: object) -> Any:
-    """What it gives; StoreError, also for what it says by one."""
+    """Call it; StoreError for errors of any kind."""
 
     def perform() -> Any:
         try:

@@ -10,7 +10,7 @@ from oi_tui.app.engine.transcript.outline import SessionOutline
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a policy of a plugin says of an action. There is none that allows: rules and mode have the last word."""
+    """The verdict of a plugin's policy about an action. None of them allows it: rules and mode have the last word."""
 
     verdict: Literal["ask", "deny"]
     reason: str
@@ -46,7 +46,7 @@ class Exporter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportedContent(msgspec.Struct, frozen=True, kw_only=True):
-    """What an importer read."""
+    """The content that an importer read."""
 
     blocks: tuple[Block, ...]
     outline: SessionOutline | None = None

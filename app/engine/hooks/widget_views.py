@@ -40,7 +40,7 @@ class PluginViews:
         self._find_hooks = find_hooks
 
     def __call__(self, widget: KernelWidget) -> WidgetView | None:
-        """What the first plugin says that knows it."""
+        """The view of the first plugin that knows the widget."""
         model = widget.model
         for viewer in self._viewers:
             if viewer.strikes >= STRIKES or not viewer.matches(model):
@@ -52,7 +52,7 @@ class PluginViews:
 
     @property
     def troubles(self) -> list[Trouble]:
-        """What was wrong with the plugins."""
+        """Errors of the plugins."""
         return self._hooks.troubles
 
     @cached_property
@@ -77,7 +77,7 @@ class PluginViews:
                     yield _Viewer(plugin, pattern, function, pattern.__eq__)
 
     def _run(self, viewer: _Viewer, function: Callable[..., Any], *arguments: object) -> Any:
-        """What it gives; None if that failed, when it has been reported."""
+        """The result; None if that failed, which is reported."""
         time_of_call, made = CallTime(), None
         try:
             made = self._hooks.run(viewer.plugin, HOOK, function, *arguments)
@@ -94,7 +94,7 @@ class PluginViews:
         return made
 
     def _show(self, viewer: _Viewer, widget: KernelWidget) -> WidgetView | None:
-        """What the function says, if it is what it should be; anything else is an error of it."""
+        """The view that the function returns; an invalid one counts as an error of the plugin."""
         if isinstance(viewer.function, str):
             viewer.function = resolve_name(viewer.function)
         assert callable(viewer.function)

@@ -179,7 +179,7 @@ class KernelSource(Protocol):
 
     @property
     def languages(self) -> tuple[Language, ...]:
-        """What can be run here, best first."""
+        """The languages that can be run here, best first."""
         ...
 
     @property
@@ -189,7 +189,7 @@ class KernelSource(Protocol):
 
     @property
     def remark(self) -> str:
-        """What the person has to know of where code runs before any does; "" if nothing."""
+        """A remark about where code will run, for the person; "" if there is none."""
         ...
 
     async def settle(self) -> KernelError | None:

@@ -38,7 +38,7 @@ REMEMBERED = 65_536
 
 
 class _Header(msgspec.Struct):
-    """What is read of a message's header, and of its parent's."""
+    """The fields read of a message's header, and of its parent's."""
 
     msg_id: str = ""
     msg_type: str = ""

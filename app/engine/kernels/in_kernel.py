@@ -182,7 +182,7 @@ def encodable(text: str) -> str:
 
 
 def drain_pipes(shell: Any) -> None:
-    """What subprocesses wrote goes through a pipe and a thread: the cell ends when it has arrived."""
+    """Wait at the end of a cell for output of subprocesses, which goes through a pipe and a thread."""
 
     def drain() -> None:
         deadline = time.monotonic() + DRAIN

@@ -104,7 +104,7 @@ class _FunctionHook:
             raise kind(f"{name} is not among the functions that may be called here (oi-tui: [functions])")
 
     def say(self) -> None:
-        """What was tried, as output of the cell."""
+        """Print the refused calls as output of the cell."""
         counted = [f"{name} ({count} times)" if count > 1 else name for name, count in sorted(self.tried.items())]
         self.tried.clear()
         if counted:

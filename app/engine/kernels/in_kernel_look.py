@@ -89,7 +89,7 @@ def detail_of(value: Any) -> str:
 
 
 def look_at(value: Any) -> ValueLook:
-    """What a cheap look tells."""
+    """A cheap description of a value."""
     kind = type(value)
     if id(kind) in SCALARS:
         return scalar(value)

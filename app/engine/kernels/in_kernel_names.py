@@ -102,7 +102,7 @@ def lineage(kind: Any) -> Any:
 
 
 def own_space(kind: Any) -> Any:
-    """What a class itself defines."""
+    """The members that a class itself defines."""
     return vars(type)["__dict__"].__get__(kind)
 
 

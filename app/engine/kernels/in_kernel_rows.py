@@ -47,7 +47,7 @@ OWN_WAYS = "Its values have their own ways to compare, which are not run here."
 
 
 class Unanswerable(Exception):
-    """What was asked cannot be done; the text says why."""
+    """The request cannot be answered; the text says why."""
 
 
 def inert_text(value: Any) -> str:
@@ -313,7 +313,7 @@ def compare(column: Any, sign: str, value: Any) -> Any:
 
 
 def parse_value(value: str, kind: str) -> Any:
-    """What a person typed, as a value of a column of this kind; ValueError where it is none."""
+    """The typed text as a value of a column of this kind; ValueError if it is not valid."""
     if kind in "iu" and value.lstrip("+-").isdigit():
         return int(value)
     if kind in "iuf":

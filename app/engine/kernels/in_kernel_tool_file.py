@@ -42,7 +42,7 @@ def _module_of(place: str, digest: str, text: str) -> types.ModuleType:
 
 
 def oi_tui_call(given: str) -> Any:
-    """What the function returns, or will."""
+    """Call the function; returns its result, or what it awaits."""
     __tracebackhide__ = True
     call = json.loads(given)
     module = _module_of(call["place"], call["digest"], call["text"])

@@ -135,7 +135,7 @@ class NameSource(Protocol):
     """A kernel that can be asked for names, in the same way."""
 
     def names(self, source: str, place: int) -> Awaitable[CodeNames | None]:
-        """What could complete the name that ends at this place, without running anything of the person's."""
+        """Completions of the name that ends at this place, without running any of the person's code."""
         ...
 
 

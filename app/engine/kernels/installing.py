@@ -112,7 +112,7 @@ def installer(launch: Launch, environment: PythonEnvironment) -> tuple[ShellKern
 
 
 def tell_reach(launch: Launch, environment: PythonEnvironment) -> str:
-    """What the command can do, for the person who is asked about it."""
+    """The reach of the command, for the person who is asked about it."""
     if launch.sandbox is None or not launch.sandbox.encloses:
         return "It runs without a sandbox, with all your rights."
     reach = f"It runs in a sandbox that can write in {environment.prefix} alone, and reach the whole network."

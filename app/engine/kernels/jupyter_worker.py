@@ -82,7 +82,7 @@ class KernelProcess(Protocol):
 
 
 class Return(NamedTuple):
-    """What is known of a kernel that lived before we were connected."""
+    """The known state of a kernel that ran before we connected."""
 
     is_python: bool
     find_orphan: FindOrphan

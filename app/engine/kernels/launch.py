@@ -61,7 +61,7 @@ class Launch:
     """How long Jupyter kernels may give no sign of life."""
 
     def confine(self, language: Language) -> Confinement:
-        """What the sandbox promises of code of this language."""
+        """The promises of the sandbox for code of this language."""
         enclosure = self.enclosure
         return Confinement(
             sandboxed=enclosure is not None and not enclosure.is_weaker,

@@ -256,7 +256,7 @@ class LocalSeat:
 
 
 def _activation(environment: PythonEnvironment) -> str:
-    """What activates it, beyond its variables: the scripts that packages of conda bring along."""
+    """The commands that activate an environment, beyond its variables: the scripts of conda packages."""
     if environment.kind != "conda":
         return ""
     scripts = shlex.quote(str(environment.prefix / "etc" / "conda" / "activate.d"))

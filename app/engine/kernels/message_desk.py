@@ -39,7 +39,7 @@ Deliver = Callable[[Channel, str, str, MessageContent], None]
 
 
 class KernelChannels(Protocol):
-    """What carries messages to and from one kernel."""
+    """The channels for messages to and from one kernel."""
 
     @property
     def desk(self) -> "MessageDesk":

@@ -80,7 +80,7 @@ class Said(NamedTuple):
 
 
 class DrawnPage(NamedTuple):
-    """What came of it."""
+    """A page as a picture, with the messages of its console."""
 
     picture: GivenPicture
     console: tuple[Said, ...]

@@ -52,7 +52,7 @@ class Pipe:
                 break
 
     def abandon(self) -> None:
-        """What comes from now on is read, or its writers would stop, but belongs to nobody."""
+        """Read further data and drop it, so that its writers do not block."""
         rest = self._decoder.decode(b"", final=True)
         if rest:
             self._take(rest)

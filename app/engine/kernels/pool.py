@@ -70,7 +70,7 @@ class Kernels:
 
     @property
     def languages(self) -> tuple[Language, ...]:
-        """What can be run here, best first."""
+        """The languages that can be run here, best first."""
         shell = () if self._no_shell else ("shell",)
         there = self._there.languages
         here = (name for name in sorted(self._specs()) if name not in there)
@@ -120,7 +120,7 @@ class Kernels:
         return self._kernels[language]
 
     def canonical(self, alias: str) -> Language | None:
-        """What a fence or a tool call means by this name, None if it cannot be run here."""
+        """The language that a fence or a tool call means by this name, None if it cannot be run here."""
         name = alias.strip().lower()
         if not name:
             return None

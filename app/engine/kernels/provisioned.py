@@ -32,7 +32,7 @@ LAST_WORD = 10.0
 
 
 class ProvisionedProcess:
-    """What can be known and done about the process of a kernel through jupyter_client's manager."""
+    """The process of a kernel, observed and controlled through jupyter_client's manager."""
 
     is_stopped = False
     """Nobody tells us."""
@@ -62,7 +62,7 @@ class ProvisionedProcess:
         self._do(interrupt())
 
     def note_session(self) -> None:
-        """What it started is its provisioner's business."""
+        """Nothing to do: its provisioner ends what it started."""
 
     def kill(self) -> None:
         """End it, by way of its provisioner."""
@@ -152,7 +152,7 @@ async def open_provisioned(launch: Launch, spec: KernelSpec) -> Opened:
 
 
 async def _end_unfinished(manager: Any) -> None:
-    """What a start that came to nothing has left."""
+    """End the remains of a start that failed."""
     try:
         with suppress(Exception):  # a provisioner is anybody's code
             async with asyncio.timeout(LAST_WORD):

@@ -34,7 +34,7 @@ to draw do not keep the engine busy."""
 
 
 class WidgetMessage(NamedTuple):
-    """What a kernel is sent for a change."""
+    """A message to the kernel that changes a widget."""
 
     name: str
     """Of the widget."""
@@ -79,7 +79,7 @@ class WidgetDisplays:
         self._note_change(name)
 
     def controls(self, names: Iterable[str]) -> tuple[WidgetControl, ...]:
-        """What can be operated in these widgets."""
+        """The controls of these widgets."""
         return self._draw(names).controls
 
     def messages_for(self, control: WidgetControl, value: ControlValue) -> list[WidgetMessage]:

@@ -31,7 +31,7 @@ class KernelWidgets:
         self._follow = follow
 
     def controls(self, names: Iterable[str]) -> tuple[WidgetControl, ...]:
-        """What can be operated in these widgets, as they are now; nothing of those that the kernel does not have."""
+        """The controls of these widgets as they are now; none for unknown widgets."""
         worker = self._worker()
         return worker.runs.widgets.controls(names) if isinstance(worker, JupyterWorker) else ()
 

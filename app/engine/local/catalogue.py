@@ -38,7 +38,7 @@ class LocalModel(Value, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What the session and the settings call it."""
+        """The name in sessions and settings."""
         return f"local/{self.id}"
 
 

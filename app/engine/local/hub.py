@@ -32,7 +32,7 @@ class Hub:
         self._read_timeout = read_timeout
 
     def room(self, model: LocalModel, folder: Path) -> int:
-        """What is missing of the file."""
+        """Bytes of the file that are missing."""
         return max(0, model.size - bytes_in(_partial(folder)))
 
     async def bring(self, model: LocalModel, folder: Path, progress: Progress) -> Path:
@@ -93,7 +93,7 @@ def _partial(folder: Path) -> Path:
 
 
 async def _pull(response: "ClientResponse", model: LocalModel, partial: Path, progress: Progress) -> None:
-    """What is missing, as far as this answer brings it; ends with the connection."""
+    """The missing bytes, as far as this answer has them; ends with the connection."""
     had = bytes_in(partial)
     match response.status:
         case 206 if response.headers.get("Content-Range", "").startswith(f"bytes {had}-"):

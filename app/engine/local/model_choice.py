@@ -16,7 +16,7 @@ FEWEST_CORES = 2
 
 
 class MachineResources(NamedTuple):
-    """What a model server may use here."""
+    """Resources that a model server may use here."""
 
     cores: int
     free: int

@@ -148,7 +148,7 @@ class SessionLog:
         return None if self._writer is None else self._writer.write()
 
     def unwritten(self) -> list[AnyEvent] | None:
-        """What has happened and is not in the store yet; None if nothing is written there."""
+        """Events that are not in the store yet; None if nothing can be written there."""
         return None if self._writer is None else self._writer.unwritten
 
     async def end(self) -> StoreError | None:

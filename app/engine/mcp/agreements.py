@@ -37,7 +37,7 @@ _HINT = "Delete it: then you agree to each server again."
 
 
 class Agreement(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was agreed to about one server; a field at its default was not."""
+    """The agreements about one server; a field at its default was not agreed to."""
 
     entry: str = ""
     """Digest of the entry with which it may start; "" where only its tools are known."""
@@ -64,7 +64,7 @@ class Agreements:
         self._change(server, entry=server.entry.digest)
 
     def tools_agreed_to(self, server: NamedServer) -> dict[str, dict[str, Any]] | None:
-        """What it offered when the person agreed; None where it was never seen."""
+        """The tools when the person agreed; None if they were never shown."""
         return self._find(server).tools
 
     def pin(self, server: NamedServer, tools: Mapping[str, Pinned]) -> None:
@@ -111,7 +111,7 @@ def known_agreements() -> Agreements:
 
 
 def _shorten(tools: Mapping[str, Pinned]) -> dict[str, dict[str, Any]]:
-    """What is kept of them: of too much, a digest of each."""
+    """The part that is stored: of very large tools only a digest of each."""
     if len(json.dumps(tools)) <= MOST_OF_SERVER:
         return {name: dict(tool) for name, tool in tools.items()}
     return {name: {_TOO_LARGE: digest_of_tools({name: tool})} for name, tool in tools.items()}
@@ -123,7 +123,7 @@ def digest_of_tools(tools: Mapping[str, Pinned]) -> str:
 
 
 def changes_of_tools(before: Mapping[str, Pinned], now: Mapping[str, Pinned]) -> str:
-    """What is different, as a diff for a person; "" if nothing is."""
+    """The difference as a diff for a person; "" if there is none."""
     old, new = (_lines(_shorten(tools)) for tools in (before, now))
     lines = list(difflib.unified_diff(old, new, "as you agreed", "as it is now", lineterm="", n=1))
     if len(lines) > _MOST_LINES:

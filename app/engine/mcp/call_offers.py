@@ -22,7 +22,7 @@ class OfferedCall:
 
 
 class AssistantCalls(Protocol):
-    """What the SDK's side of the connection asks."""
+    """Requests from the SDK's side of the connection."""
 
     def name_client(self, name: str) -> None:
         """Who calls, as the client says itself."""

@@ -56,11 +56,11 @@ class Calls:
 
     @property
     def origin(self) -> str:
-        """What its tools have as theirs: "MCP server time"."""
+        """The origin of its tools: "MCP server time"."""
         return f"MCP server {self._named.name}"
 
     def tool(self, offer: ToolOffer, profile: Profile | None) -> Tool:
-        """What a model may call; `profile` is the sandbox of the server, None where it has none."""
+        """The tool for a model; `profile` is the sandbox of the server, None without one."""
         entry = self._named.entry
         return Tool(
             name=tool_name(self._named.name, offer.name),

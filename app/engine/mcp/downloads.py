@@ -76,7 +76,7 @@ async def _fetch(download: PackageDownload, environ: Mapping[str, str]) -> None:
 
 
 def _installation(installer: str, download: PackageDownload, place: Path) -> tuple[list[str], dict[str, str]]:
-    """What uv or npm is started with, and its variables."""
+    """The command of uv or npm, and its variables."""
     if download.tool == "npm":
         options = ("--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error", "--prefix", str(place))
         return [installer, "install", *options, "--", *download.packages], {}

@@ -66,7 +66,7 @@ class ServerEntry(Value, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     @property
     def wishes(self) -> tuple[str, ...]:
-        """What it asks for beyond what each server gets, in words."""
+        """The access that it asks for beyond the default, in words."""
         named = self.network if isinstance(self.network, tuple) else ()
         download = self.download
         words = {
@@ -101,7 +101,7 @@ class ServerEntry(Value, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return (self.url, *self.args, *self.env.values(), *self.headers.values())
 
     def describe(self) -> str:
-        """What is started or asked, on one line, with no variable filled in."""
+        """The command or address on one line, with no variable filled in."""
         return self.url or " ".join((self.command, *self.args))
 
 

@@ -31,6 +31,6 @@ def first_error(error: BaseException) -> BaseException:
 
 
 def fault_line(error: BaseException) -> str:
-    """What this error says."""
+    """The error as one line."""
     ours = isinstance(error, ServerFault | OiTuiError)
     return safe_line(str(error) if ours else f"{type(error).__name__}: {error}")

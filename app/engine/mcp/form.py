@@ -52,7 +52,7 @@ class Form(Value, frozen=True, kw_only=True):
 
 
 class WrongAnswer(ValueError):
-    """What was typed does not fit the field."""
+    """The typed text does not fit the field."""
 
 
 async def fill_form(server: str, form: Form, ask: AskLine) -> tuple[str, dict[str, Any]]:
@@ -85,7 +85,7 @@ async def fill_form(server: str, form: Form, ask: AskLine) -> tuple[str, dict[st
 
 
 def read_value(field: FormField, text: str) -> Any:
-    """What was typed, as the field wants it; WrongAnswer in plain words."""
+    """The typed text as a value of the field; WrongAnswer in plain words."""
     if field.choices:
         for choice in field.choices:
             if text == safe_line(choice, 100):

@@ -34,7 +34,7 @@ class _Kept(msgspec.Struct):
 
 
 class KeptTokens:
-    """What a login gave, for one address; as the SDK wants to keep and find it."""
+    """The tokens of a login for one address, in the form of the SDK."""
 
     def __init__(
         self, store: CredentialStore, url: str, learn: Callable[[str, str], None], *, anew: bool = False
@@ -50,7 +50,7 @@ class KeptTokens:
 
     @property
     def secret(self) -> str:
-        """What is kept, as one text."""
+        """The tokens as one text."""
         return msgspec.json.encode(self._known or _Kept()).decode()
 
     @property
@@ -102,7 +102,7 @@ def login_name(url: str) -> str:
 
 
 def kept_login(store: CredentialStore, url: str, learn: Callable[[str, str], None]) -> Any:
-    """What signs requests to this address, with tokens that are renewed; None where nobody logged in."""
+    """Signs requests to this address, with tokens that are renewed; None if nobody logged in."""
     if login_name(url) not in store.places():
         return None
     return OAuthClientProvider(url, _about_us(0), KeptTokens(store, url, learn))

@@ -81,7 +81,7 @@ class PromptOffer(Value, frozen=True, kw_only=True):
 
     @property
     def slash(self) -> str:
-        """What is typed for it behind the server's name and a colon."""
+        """The text to type after the server's name and a colon."""
         return re.sub(r"[^A-Za-z0-9_.-]+", "-", self.name).strip("-")
 
 

@@ -21,7 +21,7 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+!_-]*")
 
 
 class PackageDownload(Value, frozen=True, kw_only=True):
-    """What has to be there before a server can start."""
+    """A package that must be downloaded before a server can start."""
 
     tool: Literal["uv", "npm"]
     packages: tuple[str, ...]
@@ -51,7 +51,7 @@ class PackageDownload(Value, frozen=True, kw_only=True):
 
 
 def download_of(command: str, args: Sequence[str]) -> PackageDownload | None:
-    """What this command would download; None where it is no uvx or npx, or has options that we do not know."""
+    """The download of this command; None if it is not uvx or npx, or has unknown options."""
     words = list(args)
     match Path(command).name:
         case "uvx":

@@ -45,7 +45,7 @@ class NotText(Exception):
 
 
 def server_profile(entry: ServerEntry, folder: Path, rung: RungChoice = "auto") -> Profile:
-    """What the program can reach: its folder, read-only unless the entry says otherwise, and no network."""
+    """The sandbox of the program: its folder, read-only unless the entry says otherwise, and no network."""
     place = Path(os.path.expanduser(entry.cwd)).resolve() if entry.cwd else folder.resolve()
     hosts = entry.network if isinstance(entry.network, tuple) else ()
     beside = (folder.resolve(),) if place != folder.resolve() else ()
@@ -155,7 +155,7 @@ class PipedServer:
             raise
 
     async def lines(self) -> AsyncIterator[str | NotText]:
-        """What it says, line by line; LineTooLong where one has no end."""
+        """Its output, line by line; LineTooLong if one has no end."""
         assert self._process is not None
         assert self._process.stdout is not None
         while True:

@@ -79,7 +79,7 @@ def _result(answer: ServerAnswer) -> types.CallToolResult:
 async def _bounded_streams(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """What the server reads and writes."""
+    """The streams that the server reads and writes."""
     heard, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, said = anyio.create_memory_object_stream[SessionMessage](0)
     count, writing = WireCount(), asyncio.Lock()

@@ -128,7 +128,7 @@ class SdkConnection:
         return ServerAnswer(parts=tuple(parts), failed=bool(result.is_error))
 
     async def read(self, uri: str) -> ServerAnswer:
-        """What a resource holds."""
+        """The content of a resource."""
         request = types.ReadResourceRequest(params=types.ReadResourceRequestParams(uri=uri))
         result = await self._ask(request, types.ReadResourceResult, LISTING * 2)
         return ServerAnswer(parts=tuple(_contents(one) for one in result.contents))

@@ -95,7 +95,7 @@ class McpServer:
 
     @property
     def origin(self) -> str:
-        """What its tools have as theirs: "MCP server time"."""
+        """The origin of its tools: "MCP server time"."""
         return self._calls.origin
 
     @property
@@ -239,7 +239,7 @@ class McpServer:
                         await self._ended.wait()
 
     async def _list(self) -> None:
-        """What it offers now; offered to the model only where it is what the person agreed to."""
+        """List its tools; the model is offered them only if they are those that the person agreed to."""
         assert self._connection is not None
         self.offers, left_out = clean_offers(await self._connection.tools())
         if left_out:
@@ -319,7 +319,7 @@ class McpServer:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What a model may call now."""
+        """The tools that a model may call now."""
         if self.state != "ready":
             return ()
         profile = _profile(self.named.entry, self._seat)

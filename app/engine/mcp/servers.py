@@ -143,7 +143,7 @@ class McpServers:
 
 
 def find_login(store: CredentialStore, server: NamedServer, learn: Callable[[str, str], None]) -> Any:
-    """What signs requests to a server; None where nobody logged in there."""
+    """Signs requests to a server; None if nobody logged in there."""
     from oi_tui.app.engine.mcp.logins import kept_login  # deferred: it is of the SDK
 
     return kept_login(store, server.entry.url, learn)

@@ -186,7 +186,7 @@ class BodyBounds:
         self._last = b""
 
     def unpack(self, packed: bytes) -> Iterator[bytes]:
-        """What is in these bytes; BoundBroken if it is too much."""
+        """The unpacked bytes; BoundBroken if they are too many."""
         for piece in self._inflate(packed):
             self._size += len(piece)
             if self._is_error and self._size >= ERROR_BODY:

@@ -113,7 +113,7 @@ class Connections:
 
 
 def _redirect(url: str, location: str) -> BoundBroken:
-    """What is wrong with being sent on."""
+    """The error for a redirect."""
     try:
         require_same_origin(url, location)
     except BoundBroken as broken:

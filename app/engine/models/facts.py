@@ -60,7 +60,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def own_rates(section: ModelSection) -> Rates | None:
-    """What the settings say that tokens cost; None where they say nothing."""
+    """The prices in the settings; None if there are none."""
     if section.input_price is None and section.output_price is None:
         if (pair := section.prices.get(section.name)) is None:
             return None
@@ -134,7 +134,7 @@ def extra_headers(extra: ModelExtra, environ: Mapping[str, str]) -> dict[str, st
 
 
 def known_secrets(key: str | None, environ: Mapping[str, str], headers: Iterable[str] = ()) -> tuple[str, ...]:
-    """What no message may contain, longest first: one may be part of another."""
+    """Secrets that no message may contain, longest first: one may be part of another."""
     values = {value for name, value in environ.items() if is_credential(name, value)} | {key or "", *headers}
     telling = (value for value in values if len(value) >= 8 and value != DUMMY_KEY)
     return tuple(sorted(telling, key=len, reverse=True))

@@ -19,7 +19,7 @@ PATIENCE = 5.0
 
 
 class Heartbeat(NamedTuple):
-    """What a server answered."""
+    """The answer of a server."""
 
     server: str
     """Its host, or the provider; "" where it was not asked, because only a paid request would tell."""

@@ -24,7 +24,7 @@ LearnSecret = Callable[[str, str], None]
 
 
 class ModelKeys:
-    """What is kept in the store of credentials for models."""
+    """The API keys of models in the store of credentials."""
 
     def __init__(self, store: CredentialStore, environ: Mapping[str, str], learn: LearnSecret) -> None:
         """`learn` is called with each key before anybody gets it."""

@@ -88,7 +88,7 @@ class LeanModel(ServedModel):
         )
 
     def _seal(self, owner: str, words: str, pieces: ThoughtPieces) -> Iterator[SealDelta]:
-        """What goes back with the calls of an answer."""
+        """The reasoning that is sent back with the calls of an answer."""
         return seal(owner, words if self._choice.provider.wants_reasoning else pieces.whole())
 
 
@@ -167,7 +167,7 @@ class LeanAttempt(Attempt):
             before = loop.time()
 
     async def _next(self, response: "ClientResponse") -> bytes:
-        """What has arrived, at least a byte; b"" at the end."""
+        """The bytes that have arrived, at least one; b"" at the end."""
         try:
             return await self._in_time(response.content.readany())
         except Exception:
@@ -204,7 +204,7 @@ class LeanAttempt(Attempt):
         yield from _join(text, thoughts)
 
     def _note(self, piece: AnswerPiece) -> None:
-        """What is kept of a piece until the end."""
+        """Note what is needed at the end."""
         self._counts = piece.counts or self._counts
         if piece.text or piece.reasoning or piece.details or piece.calls:
             self.started = True
@@ -222,7 +222,7 @@ class LeanAttempt(Attempt):
         return self._calls.read(call.index, call.call_id, call.name, call.arguments)
 
     def _told_usage(self) -> AnswerUsage | None:
-        """What the server counted, else what can be guessed."""
+        """The server's counts, else an estimate."""
         if self._counts is not None:
             return self._usage(self._counts)
         return self._usage(estimate_counts(self._request, self._written), estimated=True)

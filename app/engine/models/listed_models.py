@@ -86,7 +86,7 @@ def short_price(price: float | None) -> str:
 
 
 def price_pair(one: ListedModel) -> str:
-    """What reading and writing cost: "$3.00/$15.00", "free"."""
+    """The prices of input and output: "$3.00/$15.00", "free"."""
     if one.input_price == 0 and one.output_price == 0:
         return "free"
     pair = (short_price(one.input_price), short_price(one.output_price))

@@ -52,7 +52,7 @@ MOST_CARDS = 40
 
 
 class ModelList(Value, frozen=True, kw_only=True):
-    """What one server has."""
+    """The models of one server."""
 
     title: str
     provider: str
@@ -110,7 +110,7 @@ async def fetch_list(
     patience: float = PATIENCE,
     cache: ListCache | None = None,
 ) -> ModelList:
-    """What this server has now, else the last list with the trouble. Never raises."""
+    """The server's present list, else the last one with the trouble. Never raises."""
     found = ModelList(title=place.title, provider=place.provider, api_base=place.api_base)
     trouble = ""
     try:

@@ -239,7 +239,7 @@ class Models:
         return "local" if name.startswith(EMBEDDED) else provider_of(name)
 
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[ModelOffer, ...]:
-        """What else there is on the server of this model; nothing where it does not say."""
+        """Other models on the server of this model; none if it does not list them."""
         if name.startswith(EMBEDDED) or is_scripted(name) or name in self._own:
             return ()
         try:

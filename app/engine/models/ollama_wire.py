@@ -126,7 +126,7 @@ def _call(call: JsonObject) -> JsonObject:
 
 
 def read_line(data: bytes) -> AnswerPiece:
-    """What one line says; UnreadableAnswer if it is none."""
+    """Parse one line; UnreadableAnswer if it is not valid."""
     line = decode_json(data, _Line)
     if line.error:
         return AnswerPiece(error=error_in(decode_json(data, dict[str, Any])))

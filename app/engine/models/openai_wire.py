@@ -96,7 +96,7 @@ def chat_body(
 
 
 def _add_extra(body: JsonObject, provider: ChatProvider, extra: ModelExtra) -> None:
-    """What the settings add to each request, in the provider's words."""
+    """Add the fields of the settings to each request, in the provider's words."""
     effort, budget = extra.reasoning_effort, extra.thinking_budget
     if provider.name == "openrouter":
         thinking = {name: value for name, value in (("effort", effort), ("max_tokens", budget)) if value}
@@ -152,7 +152,7 @@ def _digest(name: str) -> str:
 
 
 def read_event(data: bytes) -> AnswerPiece:
-    """What one event says; UnreadableAnswer if it is none."""
+    """Parse one event; UnreadableAnswer if it is not valid."""
     if (data := data.strip()) in (b"", b"[DONE]"):
         return AnswerPiece(last=bool(data))
     chunk = decode_json(data, _Chunk)
@@ -230,7 +230,7 @@ def _cost(usage: Mapping[str, Any]) -> float | None:
 
 
 def _dollars(told: Any, unit: int = 1) -> float | None:
-    """What nothing can cost is no price."""
+    """A negative or infinite price is none."""
     known = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told <= _MOST_DOLLARS
     return told / unit if known else None
 

@@ -15,7 +15,7 @@ MILLION = 1_000_000
 
 
 class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one answer used, as its server counted."""
+    """The tokens of one answer, as its server counted them."""
 
     input_tokens: int
     """All that was read, cached or not."""

@@ -27,7 +27,7 @@ class TourModel:
         self._pace = pace
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
-        """What the tour says next."""
+        """The tour's next answer."""
         text = tour_answer(request.messages)
         for start in range(0, len(text), _PIECE):
             await asyncio.sleep(1 / self._pace)

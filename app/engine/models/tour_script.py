@@ -67,7 +67,7 @@ def tour_answer(messages: Sequence[ChatMessage]) -> str:
 
 
 def _follow(step: int, typed: str, there: frozenset[str]) -> str:
-    """What follows a text of the person."""
+    """The answer to a text of the person."""
     words = re.sub(r"[^\w ]", "", typed).strip().casefold()
     if not step:
         return f"{_WELCOME}\n\n{_begin(1, there)}"
@@ -106,7 +106,7 @@ def _step_of(messages: Sequence[ChatMessage]) -> int:
 
 
 def _report(text: str, *, sandboxed: bool) -> RunReport | None:
-    """What the last message says of a run, None if nothing ran."""
+    """The report of a run in the last message, None if nothing ran."""
     found = _RESULT.search(text)
     if found is None:
         return None

@@ -26,7 +26,7 @@ class CallPiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """What one event brings of an answer."""
+    """The part of an answer that one event has."""
 
     text: str = ""
     reasoning: str = ""

@@ -213,7 +213,7 @@ class AnswerText:
         return self._go(self._source_line)
 
     def _end_head(self, step: Callable[[], bool], *, closed: bool = False) -> bool:
-        """What was kept of the block so far is prose; `closed`: the current line is its end."""
+        """Treat the kept head of the block as prose; `closed`: the current line is its end."""
         if closed:
             self._head.append(self._lines.take_line())
         self._text.prose("".join(self._head))

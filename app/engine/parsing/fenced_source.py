@@ -44,7 +44,7 @@ class FencedSource:
             self.rest.append(text)
 
     def show_all(self) -> str:
-        """What has not been shown of a block that is closed."""
+        """The rest of a closed block that was not shown yet."""
         text = "".join(self._parts[self._shown :])
         self._shown = len(self._parts)
         return text

@@ -35,7 +35,7 @@ class _TooMuch(Exception):
 
 
 class _Steps:
-    """What is left of the work that one source may take."""
+    """The work that one source may still take."""
 
     def __init__(self) -> None:
         self._left = MOST_STEPS

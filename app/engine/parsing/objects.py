@@ -61,7 +61,7 @@ class ObjectReader:
         return self.read - before
 
     def take(self) -> str:
-        """What came of the streamed text since the last time."""
+        """New results of the streamed text since the last call."""
         text = "".join(self._pieces)
         self._pieces.clear()
         return text

@@ -14,7 +14,7 @@ Ground = Literal["mode", "rule", "guard", "harm", "grant"]
 
 
 class PolicyRequest(NamedTuple):
-    """What wants to run."""
+    """A request to run something."""
 
     language: Language
     """Of code, "" for a call."""

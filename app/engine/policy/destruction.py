@@ -29,7 +29,7 @@ class Harm(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What it is, and its line where there is one."""
+        """The destruction in words, and its line if there is one."""
         return f"{self.what}, line {self.line}" if self.line else self.what
 
 
@@ -197,7 +197,7 @@ for _text, _what in _PHRASES:
 
 
 def _single_files(command: ShellCommand) -> tuple[str, ...]:
-    """What `rm` deletes one by one; nothing where it takes folders, or where only the run tells."""
+    """The files that `rm` deletes one by one; none if it takes folders, or they are known only at run time."""
     words = command.words[1:]
     folders = any(re.match(r"-\w*[rRd]|--(?:r|d)", word.text) for word in words)
     if command.program not in ("rm", "unlink") or folders or not all(word.sure for word in words):

@@ -124,7 +124,7 @@ class _TreeUses:
                     pass
 
     def _use(self, node: ast.expr, *, is_call: bool) -> Iterator[FunctionUse | UnknownUse]:
-        """What an expression means that is called, or used as a value."""
+        """The meaning of an expression that is called, or used as a value."""
         name, line = self._aliases.full_name(node), node.lineno
         last = name.rpartition(".")[2]
         root = _root_of(node)

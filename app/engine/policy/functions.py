@@ -39,7 +39,7 @@ class UnknownUse(NamedTuple):
 
 
 class FunctionRuling(NamedTuple):
-    """What the lists say of a source."""
+    """The ruling of the lists about a source."""
 
     verdict: Literal["deny", "ask"]
     by: str
@@ -59,7 +59,7 @@ def check_lists(section: FunctionsSection) -> None:
 
 
 def judge_uses(uses: Iterable[FunctionUse | UnknownUse], lists: FunctionsSection) -> FunctionRuling | None:
-    """What speaks against a source with these uses; None if nothing does."""
+    """The objection to a source with these uses; None if there is none."""
     doubt: FunctionRuling | None = None
     judged: set[FunctionUse] = set()
     for use in uses:

@@ -114,7 +114,7 @@ def _where(lines: Iterable[int]) -> str:
 
 
 def of_name(name: str) -> str:
-    """What calling this does; "" if nothing is known of it."""
+    """The effect of calling this; "" if unknown."""
     if name in CALLS:
         return CALLS[name]
     module = next((module for module in MODULES if name == module or name.startswith(f"{module}.")), "")

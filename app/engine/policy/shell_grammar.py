@@ -53,7 +53,7 @@ def _parser() -> Parser:
 
 
 def parse_shell(source: str) -> Tree | None:
-    """What the grammar makes of it; None where that takes too long: of a row of ten thousand pipes a minute."""
+    """The syntax tree; None if parsing takes too long: a row of ten thousand pipes would take a minute."""
     if source.count("|") > MANY_PIPES:
         return None
     data, end = _FOREIGN.sub(b"%", source.encode()), time.thread_time() + PARSING

@@ -28,7 +28,7 @@ class Taint(NamedTuple):
 
 
 def taint_of(reading: SourceFacts, base: Base) -> Taint:
-    """What running this source brings in."""
+    """The taint that running this source adds."""
     return Taint(
         private=any(risk.what == SECRETS for risk in reading.risks),
         foreign=any(risk.what in _FETCHES | {FOREIGN} for risk in reading.risks)

@@ -44,7 +44,7 @@ SWITCHES = (
 
 
 class Availability(NamedTuple):
-    """What a trial found."""
+    """The result of a trial."""
 
     works: bool
     why: str = ""

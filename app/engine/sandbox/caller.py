@@ -141,7 +141,7 @@ class Caller:
         return current
 
     def reach(self, base: int, path: bytes) -> int:
-        """What the path names, after all links."""
+        """The target of a path, after all links."""
         for _ in range(MOST_LINKS):
             folder, name = self.locate(base, path)
             in_system = is_of_system(folder)

@@ -18,7 +18,7 @@ PATIENCE = 20.0
 
 
 class Climb(NamedTuple):
-    """What came of it."""
+    """The rung that works, and why those above do not."""
 
     rung: Rung | None
     """The first one whose proof passed; None if there is none."""

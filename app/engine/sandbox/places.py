@@ -88,7 +88,7 @@ SKIPPED = frozenset({".git", ".hg", "node_modules", "__pycache__", ".venv", "ven
 
 
 def secrets(profile: Profile) -> tuple[Path, ...]:
-    """What exists and must not be seen, without links."""
+    """Existing paths that must not be seen, without links."""
     home = [profile.home / name for name in SECRETS]
     configured = _configured_secrets(os.environ)
     known = {_real(path) for path in (*home, *configured, *profile.hidden) if os.path.lexists(path)}
@@ -114,7 +114,7 @@ def is_environment_file(name: str) -> bool:
 
 
 def _beneath(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """What is in the folder, the nearest first, within the bounds."""
+    """The entries of the folder, nearest first, within the limits."""
     level, seen = [str(folder)], 0
     for _ in range(LEVELS):
         deeper: list[str] = []

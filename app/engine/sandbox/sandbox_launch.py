@@ -319,7 +319,7 @@ class SandboxLaunch:
     # -- what is heard from inside -------------------------------------------------------------------------
 
     async def _hear_report(self) -> bytes:
-        """What the first program says, without the end of the line; less if it ended before that."""
+        """The report of the first program, without the line end; less if it ended before that."""
         line = self._line
         assert line is not None
         await _readable(line.fileno())

@@ -114,7 +114,7 @@ def seatbelt_text(profile: Profile, plan: Plan, *, scratch: Path, pipes: Path) -
 
 
 def _entries_of(plan: Plan, scratch: Path) -> Iterator[tuple[str, MountKind]]:
-    """What is where, without links, by which the system does not judge."""
+    """The paths of the plan without links, since the system judges real paths."""
     for folder in SYSTEM_FOLDERS:
         yield folder, MountKind.READABLE
     for name in places.ETC:

@@ -99,7 +99,7 @@ class Accounting:
             raise ModelError("budget", obstacle.title, hint=obstacle.hint)
 
     def notices(self) -> list[BudgetNotice]:
-        """What to say of the limits after an answer, each thing once."""
+        """Notices about the limits after an answer, each once."""
         try:
             return list(self.limits.notices(*self._state()))
         except StoreError:

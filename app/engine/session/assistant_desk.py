@@ -134,7 +134,7 @@ class AssistantDesk:
         return await self._perform(session, proposal, report)
 
     def _proposal(self, session: OpenSession, name: str, arguments: dict[str, Any]) -> Proposal:
-        """What a call comes to; ToolFailed if it can come to nothing."""
+        """The proposal for a call; ToolFailed if it cannot be made."""
         if name == RUN_CODE:
             language = session.kernels.canonical(str(arguments.get("language") or "python"))
             if language is None:
@@ -243,7 +243,7 @@ class AssistantDesk:
         return ServerAnswer(parts=({"text": told + left_out}, *kept), failed=answer.failed)
 
     def _warnings(self, blocks: Sequence[Block]) -> list[str]:
-        """What the program says of a call, up to the next one."""
+        """The program's warnings about a call, up to the next one."""
         said: list[str] = []
         for block in blocks:
             if isinstance(block, Action) and not block.caller:

@@ -47,7 +47,7 @@ class PdfRoom(NamedTuple):
     """Of pages without text, of all files together."""
 
     def left_by(self, told: Iterable["Attachment"]) -> "PdfRoom":
-        """What is left beside these."""
+        """The room left beside these."""
         return self._replace(pictures=max(0, self.pictures - sum(len(one.pages) for one in told)))
 
 

@@ -30,7 +30,7 @@ _RESTS: dict[StopReason, WorkState] = {
 
 
 def work_state(transcript: Transcript, kernels: KernelSource, *, busy: bool) -> WorkState:
-    """What a session is doing; `busy`: whether it has a job."""
+    """The present state of a session; `busy`: whether it has a job."""
     if transcript.pending_decision is not None:
         return "waiting for approval"
     if transcript.pending_input is not None:

@@ -16,6 +16,6 @@ def limit_cells(lists: FunctionsSection) -> tuple[str, ...]:
 
 
 def limits_in_words(lists: FunctionsSection) -> tuple[InstructionPart, ...]:
-    """What the model may not call; () without lists."""
+    """The functions that the model may not call, in words; () without lists."""
     told = describe_lists(lists)
     return (InstructionPart(origin="program", name="limited functions", text=told),) if told else ()

@@ -182,7 +182,7 @@ class KernelSwitch:
         self._session.notice("info", f"Restarted: {names}. Variables are gone." if names else "No kernel runs yet.")
 
     def begin_task(self, verb: KernelVerb) -> None:
-        """What is done while code may run."""
+        """Begin a task that runs while code may run."""
         match verb:
             case FindKernels():
                 self.find(verb.server)

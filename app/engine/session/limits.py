@@ -24,7 +24,7 @@ class LimitState(NamedTuple):
 
     @property
     def share(self) -> str:
-        """What was spent of it: `$0.80 of $1.00`."""
+        """The part that was spent: `$0.80 of $1.00`."""
         return f"{dollars(self.spent)} of {dollars(self.dollars)}"
 
 
@@ -60,7 +60,7 @@ class SpendingLimits:
         )
 
     def notices(self, provider: str, turn_cost: float) -> Iterator[BudgetNotice]:
-        """What to say of the limits after an answer, each thing once."""
+        """Notices about the limits after an answer, each once."""
         for state in self.states(provider, turn_cost):
             what = "is spent" if state.is_over else "is nearly spent"
             said = f"{state.name} {what}"

@@ -83,7 +83,7 @@ class ModelSource(KeepsKeys, Protocol):
         ...
 
     async def list_models(self, name: str, api_base: str, api_key: str | None) -> tuple[ModelOffer, ...]:
-        """What else there is on the server of this model; nothing where it does not say in time."""
+        """Other models on the server of this model; none if it does not answer in time."""
         ...
 
     async def find_obstacle(self, name: str, api_base: str, api_key: str | None) -> ModelError | None:
@@ -127,7 +127,7 @@ class Servers:
                 self.keys.give(whose, used.key)
 
     def key_owner(self, name: str, api_base: str | None) -> str:
-        """What a key is for: the address of the server, else the provider."""
+        """The owner of a key: the address of the server, else the provider."""
         return api_base or self._models.provider(name)
 
     def place(self, verb: UseModel, past: Transcript) -> UseModel:

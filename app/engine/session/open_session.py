@@ -289,7 +289,7 @@ class OpenSession:
 
     @property
     def state(self) -> WorkState:
-        """What it does at this moment."""
+        """The present state of the session."""
         return work_state(self.session.transcript, self.kernels, busy=self._jobs.is_busy)
 
     # -- jobs ------------------------------------------------------------------------------------------
@@ -389,7 +389,7 @@ class OpenSession:
             return []
 
     def tell_sandbox(self, found: Availability) -> None:
-        """What came of its trial, where somebody has to know that before something runs."""
+        """Report the result of the sandbox's trial, if the person must know it before something runs."""
         for notice in sandbox_notices(found) if self._tasks else ():  # or it is left already
             self.session.emit(notice)
         if self._tasks and not found.works:

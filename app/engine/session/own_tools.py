@@ -19,12 +19,12 @@ VECTORS = "function-vectors.sqlite"
 
 
 def skills_of_folder(setup: Configure) -> FindTrusted:
-    """What finds those that the folder brings, as long as they are what the person trusted."""
+    """A function that finds the folder's skills, as long as they are those that the person trusted."""
     return folder_skills(Path(setup.cwd), trusted=setup.trusted, seen=setup.skills)
 
 
 def own_tools(setup: Configure, hooks: Hooks) -> tuple[MakeTools, ...]:
-    """What makes them; without those that ask where nobody can be asked."""
+    """The program's own tools; without those that ask if nobody can be asked."""
     skills = partial(make_skill_tool, find_trusted=skills_of_folder(setup))
     functions = partial(
         make_function_tools, find_embedding=cache(lambda: registered_embedding(hooks)), cache=cache_dir() / VECTORS

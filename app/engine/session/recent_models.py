@@ -37,7 +37,7 @@ class RecentModels:
         self._store = store
 
     def all(self) -> tuple[RecentModel, ...]:
-        """What is written down; nothing of what cannot be read."""
+        """The recorded models; none that cannot be read."""
         if self._store is None:
             return ()
         try:

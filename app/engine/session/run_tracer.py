@@ -119,7 +119,7 @@ class RunTracer:
         self._tell(run_inputs(self._runs))
 
     def _reads(self, use: CellNames) -> set[str]:
-        """What it reads itself, and what the functions read that it may call."""
+        """The names that the source reads itself, and those of the functions that it may call."""
         found, ahead = set(use.reads), list(use.reads)
         while ahead:
             for name in self._behind.get(ahead.pop(), ()):
@@ -138,7 +138,7 @@ class RunTracer:
         return (bound - same) | use.mutates | frozenset(name for names in run_difference(before, now) for name in names)
 
     def _tell(self, inputs: dict[str, tuple[RunInput, ...]]) -> None:
-        """What is new about any of them."""
+        """Report the runs whose state changed."""
         told = {}
         for block_id in {**self._told, **inputs}:
             old, new = self._told.get(block_id, ()), inputs.get(block_id, ())

@@ -131,7 +131,7 @@ class Services:
 
     @cached_property
     def tools(self) -> tuple[Tool, ...]:
-        """What plugins let models call."""
+        """The tools of plugins."""
         return registered_tools(self.hooks)
 
     @cached_property

@@ -185,7 +185,7 @@ def _record(tool: Tool, *, off: bool) -> ToolRecord:
 
 
 def _effects(tool: Tool) -> tuple[str, ...]:
-    """What calls may do, in plain words."""
+    """The effects that calls may have, in plain words."""
     capabilities = tool.capabilities
     if tool.place and tool.confinement.sandboxed:
         may = "what code may do in the sandbox" if capabilities.writes else "reads only"

@@ -44,7 +44,7 @@ NOT_ASKED: frozenset[Language] = frozenset({"shell"})
 
 
 class Difference(NamedTuple):
-    """What one run did, by name."""
+    """The changes of one run, by name."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class VariableInspector:
         return list(self._asking)
 
     def follow_verb(self, verb: AnyLookVerb) -> None:
-        """What a front end wants to know."""
+        """Do what a front end asks for."""
         match verb:
             case Inspect():
                 self.watch(verb.on)
@@ -160,7 +160,7 @@ class VariableInspector:
         self._ask(asked.peek(name), tell)
 
     def complete(self, verb: CompleteCode) -> None:
-        """What could complete a name in Python code, whatever ran last."""
+        """Complete a name in Python code, whatever ran last."""
         kernel = next((one for one in self._kernels.started_kernels() if one.language == DEFAULT), None)
         told = partial(NamesFound, request_id=verb.request_id)
         asked = askable_kernel(kernel)
@@ -241,7 +241,7 @@ class VariableInspector:
 
 
 def run_difference(before: Listing | None, now: Listing) -> Difference:
-    """What the run between the two did, as far as both tell it."""
+    """The changes between two listings, as far as both have them."""
     if before is None:
         return Difference()
     marks = {row.name: row.mark for row in before.variables}

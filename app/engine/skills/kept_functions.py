@@ -86,12 +86,12 @@ class KeptFunction(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What it says of itself, on one line."""
+        """Its own description, on one line."""
         return one_line(self.docstring.strip().partition("\n\n")[0])[:LONGEST_SUMMARY]
 
     @property
     def code(self) -> str:
-        """What is run: the file without its head."""
+        """The code that runs: the file without its head."""
         return _HEAD.sub("", self.text, count=1).strip("\n") + "\n"
 
     @property
@@ -142,7 +142,7 @@ def _read_agreed(place: Path) -> dict[str, str]:
 
 @functools.lru_cache(MOST_FUNCTIONS)
 def _look_again(path: Path, modified: int, size: int, inode: int) -> KeptFunction:
-    """What was read at that time, in a file of that size."""
+    """Read the file again; cached by its time and size."""
     return _look(path)
 
 
@@ -158,7 +158,7 @@ def _look(path: Path) -> KeptFunction:
 
 
 def read_function(name: str, text: str, path: Path) -> KeptFunction:
-    """What this text says of the function of that name; WrongFunction."""
+    """The function of that name in this text; WrongFunction."""
     if not _NAME.fullmatch(name):
         raise WrongFunction("has a name that is none in Python")
     if len(text) > LARGEST_FUNCTION:

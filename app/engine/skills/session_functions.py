@@ -30,7 +30,7 @@ class CannotKeep(Exception):
 
 
 class SessionFunction(NamedTuple):
-    """What is kept of it."""
+    """The function as it would be kept."""
 
     name: str
     code: str

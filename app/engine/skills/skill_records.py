@@ -14,7 +14,7 @@ FindTrusted = Callable[[], Sequence[Skill]]
 
 
 def folder_skills(folder: Path, *, trusted: bool, seen: str) -> FindTrusted:
-    """What finds those of this folder, which was trusted when its skills had this digest."""
+    """A function that finds the skills of this folder, as they were when it was trusted with this digest."""
     return partial(trusted_skills, folder, trusted=trusted, seen=seen)
 
 

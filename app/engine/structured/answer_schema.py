@@ -35,7 +35,7 @@ _HINT = "Give a JSON schema, such as the one that pydantic's model_json_schema()
 
 
 class ReadAnswer(NamedTuple):
-    """What an answer came to."""
+    """An answer that was read."""
 
     value: Any
     """None where it does not fit."""
@@ -120,7 +120,7 @@ class AnswerSchema:
         return Normaliser(self.schema, self._validator.fits)
 
     def problems(self, value: Any) -> tuple[str, ...]:
-        """What does not fit, and where."""
+        """The parts that do not fit, and their places."""
         self._validator.begin()
         return self._problems(value)
 

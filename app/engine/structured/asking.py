@@ -27,7 +27,7 @@ KEPT = 8_000
 
 @dataclass
 class AskedValue:
-    """What came of it."""
+    """The value of an answer, or why there is none."""
 
     value: Any = None
     problems: tuple[str, ...] = ()

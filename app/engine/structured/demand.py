@@ -32,17 +32,17 @@ Give the whole answer again as one JSON value that fits, and nothing else."""
 
 
 def asked_form(schema: AnswerSchema) -> str:
-    """What the model reads with the task."""
+    """The instructions that the model reads with the task."""
     return ASKED.format(schema=schema.text)
 
 
 def demanded_form(schema: AnswerSchema) -> str:
-    """What it reads when nothing remains to be done but to answer."""
+    """The request for an answer when the task is done."""
     return DEMANDED.format(schema=schema.text)
 
 
 def objection(problems: Sequence[str]) -> str:
-    """What it reads about an answer that does not fit."""
+    """The message about an answer that does not fit."""
     return OBJECTION.format(problems="\n".join(f"- {problem}" for problem in problems))
 
 

@@ -45,7 +45,7 @@ class OutputForm(Generic[OutputT]):
         return converted
 
     def _faults(self, answer: Any) -> tuple[str, ...]:
-        """What the type's own validators say."""
+        """The errors of the type's own validators."""
         try:
             self.value(answer)
         except ValueError as error:  # pydantic's and msgspec's are of this kind

@@ -28,7 +28,7 @@ class AttachedFile(NamedTuple):
 
 
 def attached_file(written: str) -> AttachedFile:
-    """What an entry of `UserBlock.files` is."""
+    """The parts of an entry of `UserBlock.files`."""
     found = _PICTURE.match(written)
     if found is None:
         return AttachedFile(written)

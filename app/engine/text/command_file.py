@@ -56,7 +56,7 @@ class CommandArgument(NamedTuple):
 
 
 class OwnCommand(NamedTuple):
-    """What such a file says."""
+    """A command that such a file defines."""
 
     description: str
     arguments: tuple[CommandArgument, ...]
@@ -78,7 +78,7 @@ class _Front(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def parse_command(text: str) -> OwnCommand:
-    """What the file says; WrongCommandFile where it says nothing. The template is judged when it is used."""
+    """Parse the file; WrongCommandFile if it is not valid. The template is checked when it is used."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     front, end = _Front(), 0
     if lines[0].rstrip() == _FENCE:

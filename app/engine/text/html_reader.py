@@ -78,7 +78,7 @@ class _Open(NamedTuple):
     quotes: int = 0
 
     def child(self, tag: str, *, hides: bool, target: str) -> "_Open":
-        """What an element in this one means."""
+        """The state for an element in this one."""
         return _Open(
             tag,
             hides=self.hides or hides,

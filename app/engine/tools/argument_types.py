@@ -14,7 +14,7 @@ _REFERENCE = "#/$defs/{name}"
 
 
 class ArgumentType(NamedTuple):
-    """What values of one type are in JSON, and how they come from there."""
+    """How values of one type are written in JSON and read from it."""
 
     hint: Any
     convert: Callable[[Any], Any]
@@ -24,7 +24,7 @@ class ArgumentType(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """What one argument of a call is."""
+    """One argument of a call."""
 
     name: str
     kind: ArgumentType

@@ -11,7 +11,7 @@ class DocstringWords(NamedTuple):
 
 
 def read_docstring(written: str) -> DocstringWords:
-    """What it says of the function, and of its arguments by their names."""
+    """The descriptions of a function and of its arguments, by name."""
     import docstring_parser  # deferred: only where there are functions to read
 
     try:

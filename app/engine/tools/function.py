@@ -56,7 +56,7 @@ def tool_of(function: Callable[..., Any], **about: Any) -> Tool:
 
 
 def _parameters(function: Callable[..., Any], name: str, told: DocstringWords) -> tuple[list[Parameter], str]:
-    """What calls are made of, and the parameter that gets the output, "" if none does."""
+    """The parameters of calls, and the name of the one that gets the output, "" if none does."""
     try:
         hints = get_type_hints(function, include_extras=True)
         signature = inspect.signature(function)

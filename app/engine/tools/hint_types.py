@@ -46,7 +46,7 @@ class WrongHint(Exception):
 
 
 class ReadHint(NamedTuple):
-    """What a hint says."""
+    """The meaning of a type hint."""
 
     hint: Any
     description: str = ""

@@ -13,7 +13,7 @@ from oi_tui.app.engine.core.outputs import RichOutput
 
 
 class Pending(NamedTuple):
-    """What a call returns whose result comes later."""
+    """Returned by a call whose result comes later."""
 
     message: str = ""
     """What the model and the person read until then."""

@@ -36,7 +36,7 @@ VERSION = 1
 
 
 class BlockExtras(Value, frozen=True, kw_only=True):
-    """What a message does not say of its block."""
+    """The data of a block that its message has no place for."""
 
     message: int
     edit: int = 0
@@ -86,7 +86,7 @@ def envelope_bytes(blocks: Sequence[Block], session: SessionOutline) -> bytes:
 
 
 def blocks_of_envelope(content: dict[str, Any]) -> tuple[list[Block], SessionOutline]:
-    """What a file of ours holds; StoreError if it is none that can be read."""
+    """The blocks of a file of ours; StoreError if it cannot be read."""
     version = content.get("version")
     if version != VERSION:
         raise StoreError(

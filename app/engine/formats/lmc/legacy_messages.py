@@ -75,7 +75,7 @@ def _with_type(message: Message) -> Message:
 
 
 def _texts(parts: list[Any]) -> Iterator[str]:
-    """What is text of a content in parts."""
+    """The texts in a content of several parts."""
     return (part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
 
 

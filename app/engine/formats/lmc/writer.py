@@ -261,7 +261,7 @@ def _late_output(event: OutputAdded) -> list[Chunk]:
 
 
 def _tool_keys(tool: str) -> Message:
-    """What tells a call from code: its content are the arguments of this tool."""
+    """The keys that mark a message as a call: its content has the arguments of this tool."""
     return {"format": "tool", "tool": tool}
 
 
@@ -271,7 +271,7 @@ def _confirmation(block_id: str, keys: Message, source: str) -> Chunk:
 
 
 def _question(event: InputRequested) -> Chunk:
-    """What running code asks the person for."""
+    """The message of running code that asks the person for a line."""
     content = {"prompt": event.prompt, "password": event.password}
     if event.asked_by:
         content |= {"asked_by": event.asked_by, "choices": list(event.choices)}

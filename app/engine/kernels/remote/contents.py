@@ -68,7 +68,7 @@ class Contents:
             ) from error
 
     async def _look(self, path: str) -> object:
-        """What the server knows of a file, None if it is not there."""
+        """The server's record of a file, None if there is none."""
         try:
             return await self._site.ask("GET", f"{_address(path)}?content=0")
         except KernelRefused as error:

@@ -28,7 +28,7 @@ _USER = re.compile(r"(?P<base>.*?)/user/(?P<user>[^/]+)(?:/(?P<server>[^/]+))?(?
 
 
 class HubAddress(NamedTuple):
-    """What an address of a hub, or of a server on it, says."""
+    """The parts of the address of a hub, or of a server on it."""
 
     hub: str
     """Before `/hub/` and `/user/`."""

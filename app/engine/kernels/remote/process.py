@@ -16,7 +16,7 @@ LEFT_ALONE = "was left alone, for somebody else started it"
 
 
 class RemoteProcess:
-    """What can be known and done about the process of a kernel from here."""
+    """The process of a kernel, observed and controlled from here."""
 
     is_stopped = False
     """Nobody tells us."""
@@ -57,7 +57,7 @@ class RemoteProcess:
             self._do(interrupt())
 
     def note_session(self) -> None:
-        """What it started is the server's business."""
+        """Nothing to do: the server ends what it started."""
 
     def kill(self) -> None:
         """End it, by way of the server."""

@@ -99,7 +99,7 @@ class Seat:
 
     @property
     def address(self) -> str:
-        """What the kernel in use is chosen by; "" if there is none."""
+        """The address by which the kernel in use is chosen; "" if there is none."""
         return f"{self.place.name}@{self._record.kernel_id[:SHORT_ID]}" if self._record is not None else ""
 
     def _find_record(self) -> LivingKernel | None:

@@ -139,7 +139,7 @@ class JupyterServer:
         return read_running(model) or RunningKernel(kernel_id=kernel_id)
 
     async def running(self) -> tuple[RunningKernel, ...]:
-        """What runs there, with the notebooks that it was opened for as far as the server tells."""
+        """The running kernels, with the notebooks that they were opened for if the server lists those."""
         match await self.ask("GET", "/api/kernels"):
             case list(models):
                 pass

@@ -102,7 +102,7 @@ class ServerKernels:
 
     @property
     def address_in_use(self) -> str:
-        """What the kernel for Python is chosen by, "" if there is none on a server."""
+        """The address by which the Python kernel is chosen, "" if it is not on a server."""
         used = self._id_in_use
         return f"{self.place.name}@{used[:SHORT_ID]}" if self.place is not None and used else ""
 
@@ -145,7 +145,7 @@ class ServerKernels:
 
     @property
     def languages(self) -> tuple[Language, ...]:
-        """What can be run there beside Python, by the names of kernelspecs."""
+        """The languages there besides Python, by the names of kernelspecs."""
         used = "" if self.place is None else self.place.kernelspec
         return tuple(name for name, language in self.specs.items() if name != used and language != "python")
 

@@ -54,12 +54,12 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"{self.kernel} on {self.host}"
 
     def __repr__(self) -> str:
-        """What it is, without the token: it may end up in a log."""
+        """A description without the token: it may end up in a log."""
         return f"KnownServer(host={self.host!r}, kernel={self.kernel!r})"
 
     @property
     def credential(self) -> str:
-        """What the token is kept under: the address that it opens, so that it goes to no other."""
+        """The name under which the token is stored: the address that it opens, so that it goes to no other."""
         parts = urlsplit(self.url)
         return f"jupyter:{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
 

@@ -47,7 +47,7 @@ OPTIONS = (
 
 
 def ssh_arguments(command: str, address: KernelAddress, *options: str) -> list[str]:
-    """What is run; KernelError if the command is none."""
+    """The command line; KernelError if the setting is not a command."""
     try:
         program = shlex.split(command)
     except ValueError:

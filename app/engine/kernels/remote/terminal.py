@@ -346,5 +346,5 @@ def remote_shell(launch: Launch, server: KnownServer) -> ShellKernel:
 
 
 def _visible(text: str) -> str:
-    """What can be seen of a text from there."""
+    """The visible part of a text from there."""
     return "".join(sign for sign in text if sign.isprintable() or sign == "\n")

@@ -16,7 +16,7 @@ from oi_tui.app.engine.transcript.transcript import Transcript
 
 
 class _Said(NamedTuple):
-    """What the log and the session both say of a run, or of a decision."""
+    """The facts about a run or decision that log and session both have."""
 
     what: str
     """Tool or language."""

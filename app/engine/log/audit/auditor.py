@@ -120,7 +120,7 @@ class Auditor:
             raise AuditError(f"Not run: {error.title}", hint=error.hint, details=error.details) from error
 
     def note_files(self, block_id: str, *, changed: int, later: tuple[str, ...], entries: int, cut: str) -> None:
-        """What a look at the folders after a run found."""
+        """Record the files that were found after a run."""
         self._put(self._fold.files_record(block_id, changed=changed, later=later, entries=entries, cut=cut))
         self._try(seal=True)
 

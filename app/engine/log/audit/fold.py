@@ -62,7 +62,7 @@ NAMED = 50
 
 
 class _Known(msgspec.Struct):
-    """What is known of an action until its run is over."""
+    """The known facts about an action until its run is over."""
 
     language: Language = ""
     tool: str = ""
@@ -73,7 +73,7 @@ class _Known(msgspec.Struct):
 
 
 class _Run(msgspec.Struct):
-    """What a run did so far."""
+    """A run so far."""
 
     block_id: str
     sha256: str
@@ -143,7 +143,7 @@ class AuditFold:
     def files_record(
         self, block_id: str, *, changed: int, later: tuple[str, ...], entries: int, cut: str
     ) -> FilesWereLeft:
-        """What a look at the folders found."""
+        """The record of the files that were found after a run."""
         named = tuple(map(self._say, later[:NAMED]))
         return FilesWereLeft(
             block_id=block_id, changed=changed, later=named, later_count=len(later), entries=entries, cut=cut
@@ -328,7 +328,7 @@ class AuditFold:
 
 
 def runs_in_keys(block: ActionBlock, say: Callable[[str], str]) -> dict[str, str]:
-    """What runs it, as records name it: `{"language": "python"}` or `{"tool": "clock"}`."""
+    """The language or tool in the form of records: `{"language": "python"}` or `{"tool": "clock"}`."""
     return {"tool": say(block.tool)} if isinstance(block, CallBlock) else {"language": say(block.language)}
 
 

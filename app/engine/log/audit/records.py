@@ -145,7 +145,7 @@ class RunEnded(Record, frozen=True, kw_only=True, tag=True):
 
 
 class FilesWereLeft(Record, frozen=True, kw_only=True, tag=True):
-    """What a look at the folders after a run found."""
+    """Files that were found after a run."""
 
     block_id: str
     changed: int
@@ -282,7 +282,7 @@ AnyRecord = (
 
 
 class LogBody(Value, frozen=True, kw_only=True):
-    """What one line holds beside its place in the chain."""
+    """The content of one line, without its place in the chain."""
 
     at: float
     """Unix time in seconds."""

@@ -22,7 +22,7 @@ FindingKind = Literal[
 
 
 class Finding(NamedTuple):
-    """What is wrong with a log, and where."""
+    """A fault of a log, and its place."""
 
     line: int
     """From 1 on."""

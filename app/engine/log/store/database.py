@@ -193,7 +193,7 @@ class Database:
         return StoreError(f"{self.path} cannot be brought to the disk: {error.strerror}.", hint=_SAFE)
 
     def failure(self, error: sqlite3.Error | MemoryError) -> StoreError:
-        """What an error of SQLite's means, and what can be done."""
+        """The meaning of an error of SQLite, and what can be done."""
         if isinstance(error, MemoryError):
             return self._search_damaged(error)
         code = getattr(error, "sqlite_errorcode", 0)

@@ -16,7 +16,7 @@ _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
 class RemovedSession(NamedTuple):
-    """What a session that is gone leaves to be looked after."""
+    """What remains to be deleted of a removed session."""
 
     heirs: list[str]
     """Sessions that received the events they shared with it, and need a new index."""

@@ -47,7 +47,7 @@ class SessionRow(NamedTuple):
 
     @property
     def totals(self) -> Totals:
-        """What has been counted."""
+        """The counts so far."""
         return Totals(self.turns, self.input_tokens, self.output_tokens, self.cost, self.model)
 
     @property
@@ -56,7 +56,7 @@ class SessionRow(NamedTuple):
 
     @property
     def record(self) -> SessionRecord:
-        """What others may know."""
+        """The public part of the row."""
         return SessionRecord(
             id=self.id,
             created=self.created,

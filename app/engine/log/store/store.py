@@ -131,7 +131,7 @@ class Store:
         return self._shares.count(self._row(session_id))
 
     def record(self, session_id: str) -> SessionRecord:
-        """What is known of it; StoreError if there is no such session."""
+        """The record of a session; StoreError if there is none."""
         return self._row(session_id).record
 
     def entitle(self, session_id: str, title: str, by: Titler = "prompt") -> None:

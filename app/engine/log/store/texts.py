@@ -23,7 +23,7 @@ class Match(NamedTuple):
 
     @property
     def kind(self) -> HitKind:
-        """What the text is."""
+        """The kind of the text."""
         return words.kind_of(self.text_id)
 
 

@@ -66,7 +66,7 @@ class Query(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What matches in a folded text."""
+        """The pattern for matches in a folded text."""
         parts = [r"[\W_]+".join(map(re.escape, map(plain_letters, term))) for term in self.terms]
         ends = [r"(?![^\W_])"] * len(parts)
         if self.growing:
@@ -91,7 +91,7 @@ def id_window(kind: HitKind, at: float, step: int = 0) -> tuple[int, int]:
 
 
 def kind_of(text_id: int) -> HitKind:
-    """What the text of this id is."""
+    """The kind of the text with this id."""
     return KINDS[text_id >> _KIND_SHIFT]
 
 
