@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from jupyter_client.asynchronous.client import AsyncKernelClient
+from jupyter_client import KernelClient
 from jupyter_client.session import Session
 
 from oi_tui.app.engine.kernels.channels import Channels
@@ -23,7 +23,7 @@ def written(content: dict[str, Any], parent: str = "asked", version: str = "5.3"
 
 @pytest.fixture
 async def channels() -> Channels:
-    return Channels(AsyncKernelClient(session=Session(key=KEY)))
+    return Channels(KernelClient(session=Session(key=KEY)))
 
 
 async def read(channels: Channels, parts: list[bytes]) -> dict[str, Any] | None:

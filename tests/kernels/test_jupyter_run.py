@@ -19,10 +19,10 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput, StreamOutput
 from oi_tui.app.engine.kernels.base import RunResult
-from oi_tui.app.engine.kernels.jupyter_run import GRACE, NO_IDLE
-from oi_tui.app.engine.kernels.output_stream import LATE_INTERVAL
+from oi_tui.app.engine.kernels.jupyter_run import GRACE, NO_IDLE, JupyterRun
+from oi_tui.app.engine.kernels.output_stream import GATHERED, LATE_INTERVAL
 from support.kinds import narrow
-from support.runs import events_of, make_jupyter_run
+from support.runs import events_of, make_jupyter_run, told
 
 IDLE = {"execution_state": "idle"}
 OK = {"status": "ok", "payload": []}
@@ -121,6 +121,44 @@ async def test_text_that_nobody_has_read_yet_is_joined() -> None:
         StreamOutput(name="stderr", text="x"),
         StreamOutput(name="stdout", text="x"),
     ]
+
+
+def texts_of(run: JupyterRun) -> list[str]:
+    """What it has told of its streams so far, event by event; anything else by its kind."""
+    outputs = (narrow(event, OutputAdded).output for event in told(run.output))
+    return [output.text if isinstance(output, StreamOutput) else type(output).__name__ for output in outputs]
+
+
+async def test_text_is_told_at_once_and_what_follows_closely_a_moment_later_together() -> None:
+    run, loop = make_jupyter_run(), asyncio.get_running_loop()
+    run.on_iopub("stream", {"name": "stdout", "text": "a"})
+    await asyncio.sleep(0)
+    assert texts_of(run) == ["a"]
+    told_at = loop.time()
+    for letter in "bcd":
+        run.on_iopub("stream", {"name": "stdout", "text": letter})
+        await asyncio.sleep(0)
+    assert texts_of(run) == ["a"] or loop.time() - told_at >= GATHERED
+    due = asyncio.Event()
+    loop.call_later(2 * GATHERED, due.set)
+    await due.wait()
+    assert "".join(texts_of(run)) == "abcd"
+    assert len(texts_of(run)) < 4 or loop.time() - told_at >= 3 * GATHERED
+    run.output.finish(RunResult(status="ok"))
+
+
+async def test_a_result_does_not_wait_for_text_and_comes_behind_it() -> None:
+    run = make_jupyter_run()
+    for text in ("a", "b"):
+        run.on_iopub("stream", {"name": "stdout", "text": text})
+        await asyncio.sleep(0)
+    run.on_iopub("execute_result", {"data": {"text/plain": "2"}})
+    await asyncio.sleep(0)
+    assert texts_of(run) == ["a", "b", "RichOutput"]
+    run.on_iopub("stream", {"name": "stdout", "text": "c"})
+    run.on_reply(OK)
+    run.on_iopub("status", IDLE)
+    assert texts_of(run) == ["a", "b", "RichOutput", "c"]
 
 
 async def test_k11_a_flood_of_displays_is_bounded() -> None:

@@ -173,9 +173,9 @@ async def open_process(launch: Launch, asked: KernelSpec | None = None) -> Opene
     Without `spec` it is the Python of the launch, which may need a lent ipykernel: that reads files.
     """
     spec = asked if asked is not None else await asyncio.to_thread(python_spec, launch.python)
-    import zmq.asyncio  # deferred: heavy
-    from jupyter_client import AsyncKernelClient, write_connection_file  # deferred: heavy
+    from jupyter_client import KernelClient, write_connection_file  # deferred: heavy
     from zmq.constants import Event  # deferred: heavy
+    from zmq.sugar.context import Context
 
     async with AsyncExitStack() as stack:
         process: LoggedProcess | None = None
@@ -200,10 +200,11 @@ async def open_process(launch: Launch, asked: KernelSpec | None = None) -> Opene
             key=secrets.token_hex(32).encode(),
             **{f"{name}_port": number for number, name in enumerate(("shell", "iopub", "stdin", "hb", "control"), 1)},
         )
-        context = zmq.asyncio.Context()
+        context = Context()
         context.rcvhwm = 0  # we read all the time; beyond a limit zmq would drop messages, the end of a run among them
+        context.sndhwm = 0  # we send little; beyond a limit this process would wait for a kernel that reads nothing
         context.reconnect_ivl = KNOCKING
-        client = AsyncKernelClient(context=context)
+        client = KernelClient(context=context)
         client.load_connection_info(info | {"ip": str(ours / "s")})
         channels = Channels(client)
         stack.push_async_callback(channels.close)

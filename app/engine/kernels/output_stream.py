@@ -50,6 +50,9 @@ UPDATE_LIMIT = 64_000_000
 LATE_INTERVAL = 1 / 8
 """Seconds in which what comes after the end of a run, or too often, is gathered before it is emitted."""
 
+GATHERED = 1 / 60
+"""The same for text and updates that follow others closely; front ends get what is new half as often."""
+
 MARKS_AT_ONCE, MARKS_PER_SECOND = 1_000, 50
 """Lines, questions, clearings and updates of a run that are passed on as they come; beyond that newer ones replace
 those that wait."""
@@ -107,6 +110,8 @@ class OutputStream:
         self._queue: deque[QueuedItem] = deque()
         self._flushing: asyncio.Handle | None = None
         """What is queued will be emitted."""
+        self._flush_due = self._flushed = 0.0
+        """When, and when something was emitted last; of the loop's clock."""
         self._errors = 0
         self._told_dropped = 0
 
@@ -305,8 +310,8 @@ class OutputStream:
             self._told_dropped = dropped
 
     def _put(self, item: QueuedItem) -> None:
-        """Queue it until the loop comes round: more of the same may join it. What comes late, or where too much comes,
-        waits a little longer."""
+        """Queue it until the loop comes round: more of the same may join it. Text soon after other text, and what comes
+        late, or where too much comes, waits a little longer."""
         if self._emit is None:
             return
         if isinstance(item, ActiveLineChanged | InputRequested):
@@ -316,10 +321,20 @@ class OutputStream:
             kind, item = type(item), LatestMark(item)
             self._marks[kind] = item
         self._queue.append(item)
-        if self._flushing is None:
-            loop = asyncio.get_running_loop()
-            late = self.over.is_set() or self._rate.is_exceeded
-            self._flushing = loop.call_later(LATE_INTERVAL, self._flush) if late else loop.call_soon(self._flush)
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if self.over.is_set() or self._rate.is_exceeded:
+            due = now + LATE_INTERVAL
+        elif isinstance(item, StreamText | DisplayChange):
+            due = self._flushed + GATHERED
+        else:
+            due = now
+        if self._flushing is not None:
+            if self._flush_due <= due:
+                return
+            self._flushing.cancel()
+        self._flush_due = due
+        self._flushing = loop.call_at(due, self._flush) if due > now else loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         if self.over.is_set():
@@ -334,6 +349,7 @@ class OutputStream:
                     else:
                         self._failure = error
                         self._settled.set()
+        self._flushed = asyncio.get_running_loop().time()
         self._cancel_flush()
 
     def _cancel_flush(self) -> None:
