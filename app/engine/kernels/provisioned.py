@@ -142,7 +142,7 @@ async def open_provisioned(launch: Launch, spec: KernelSpec) -> Opened:
             title = f"“{spec.provisioner}” could not start the kernel “{spec.name}”."
             raise KernelError(title, details=f"{type(error).__name__}: {error}") from error
         process = ProvisionedProcess(manager)
-        channels = Channels(manager.client())
+        channels = Channels(manager.blocking_client())  # of which only the sockets are used
         stack.push_async_callback(channels.close)
         channels.connect(Event.HANDSHAKE_SUCCEEDED)
         # It runs already, so that event may have been before; within this time it is connected in any case.
