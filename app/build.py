@@ -274,6 +274,7 @@ def make_kernels(
     kernel, cwd, added = setup.settings.kernel, Path(setup.cwd), added or KernelAdditions()
     chosen = choose_environment(cwd, environ, asked=kernel.python, trusted=setup.trusted)
     servers = known_servers()
+    moved = servers.move_tokens(credential_store()) if kernel.server else ""
     launch = Launch(
         cwd=cwd,
         settings=kernel,
@@ -294,7 +295,7 @@ def make_kernels(
     )
     there = ServerKernels(launch, servers, living_kernels())
     open_to_all = "Offline, but code runs without a sandbox: it can reach the network." if is_offline() else ""
-    remarks = (there.begin(kernel.server) or chosen.remark, "" if profile.encloses else open_to_all)
+    remarks = (there.begin(kernel.server) or chosen.remark, moved, "" if profile.encloses else open_to_all)
     return Kernels(launch, " ".join(remark for remark in remarks if remark), there=there, programs=added.programs)
 
 

@@ -36,6 +36,7 @@ def kernels_list(server: str) -> None:
     from oi_tui.app.engine.core.kernel_choice import tell_choices
     from oi_tui.app.engine.kernels.pool import Kernels
 
+    tell_moved()
     choices = asyncio.run(Kernels(launch_here()).choices(server))
     echo(safe_text(tell_choices([replace(choice, in_use=False) for choice in choices])))
 
@@ -92,6 +93,7 @@ def kernels_add(
     address, _, query = url.partition("?")
     given = dict(pair.partition("=")[::2] for pair in query.split("&"))
     server = KnownServer(url=address, kernel=kernelspec, python=python, token_variable=token_variable)
+    tell_moved()
     before = known_servers().all()
     if name in before and not replaces:
         _ask_to_replace(f"{name} exists already: {before[name].place}.")
@@ -130,12 +132,22 @@ def _forget_token(credential: str) -> None:
         echo(remark or "The token for that address is forgotten.", err=True)
 
 
+def tell_moved() -> None:
+    """Take over what an earlier version kept otherwise, and say so."""
+    from oi_tui.app.engine.files.credentials import credential_store
+    from oi_tui.app.engine.kernels.remote.servers import known_servers
+
+    if moved := known_servers().move_tokens(credential_store()):
+        echo(moved, err=True)
+
+
 @kernels.command("remove")
 @click.argument("name", type=words)
 def kernels_remove(name: str) -> None:
     """Forget a server and its token."""
     from oi_tui.app.engine.kernels.remote.servers import known_servers
 
+    tell_moved()
     servers = known_servers()
     credential = servers.find(name).credential
     servers.put(name, None)
@@ -183,6 +195,7 @@ async def _stop(name: str, yes: bool) -> None:
 @click.argument("name", type=words)
 def kernels_test(name: str) -> None:
     """Test a server: list its kernelspecs, start a kernel, run one line, end it."""
+    tell_moved()
     asyncio.run(_try(name))
 
 

@@ -195,10 +195,29 @@ async def add(*options: str, piped: str = "") -> tuple[int, str]:
     return done.exit_code if not isinstance(done.exception, SettingsError) else 2, f"{done.output}{done.exception}"
 
 
+async def test_a_token_that_an_earlier_version_kept_is_taken_over_once_and_that_is_told(home: Path) -> None:
+    home.mkdir(parents=True)
+    (home / "servers.toml").write_text(f'[server.old]\nurl = "https://a:b@hub.test/x/"\ntoken = "{SECRET}"\n')
+    (home / "servers.toml").chmod(0o600)
+    told = await run_command("list")
+    assert told.exit_code == 0, told
+    assert "The token of old is in" in told.stderr
+    assert SECRET not in told.output + (home / "servers.toml").read_text()
+    assert "The token of old" not in (await run_command("list")).stderr
+    server = KnownServers(home / "servers.toml", owner=os.getuid()).find("old")
+    assert server.credential == "jupyter:https://hub.test/x"
+    learned: list[tuple[str, str]] = []
+    assert await server.find_token({}, lambda *told: learned.append(told)) == SECRET
+    assert learned == [("Jupyter token", SECRET)]
+    assert (await run_command("remove", "old")).exit_code == 0
+    assert SECRET not in (home / "credentials.toml").read_text()
+
+
 async def test_a_token_is_found_where_it_is_and_goes_to_no_other_address(home: Path) -> None:
     assert (await add("--token-stdin", "--keep-in-file", piped=f"{SECRET}\n"))[0] == 0
     servers = KnownServers(home / "servers.toml", owner=os.getuid())
     server = servers.find("cluster")
+    assert server.token == ""
     assert await server.find_token({}, lambda *_: None) == SECRET
     for other in ("https://other.test/user/me/", "http://hub.test/user/me/", "https://hub.test:8443/user/me/"):
         assert await KnownServer(url=other).find_token({}, lambda *_: None) == ""

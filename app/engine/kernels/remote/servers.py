@@ -22,7 +22,7 @@ import msgspec
 from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.values import Value
-from oi_tui.app.engine.files.credentials import credential_store
+from oi_tui.app.engine.files.credentials import CredentialStore, credential_store
 from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.kernels.remote.address import SSH, parse_address
@@ -40,6 +40,8 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The kernelspec of the server."""
     python: str = ""
     """Of a machine over ssh: the Python or environment there that starts the server."""
+    token: str = ""
+    """Where an earlier version kept it; `move_tokens` takes it over."""
     token_variable: str = ""
     """The variable that holds the token, which counts where it is set."""
 
@@ -80,8 +82,12 @@ class KnownServer(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
         A keyring may take half a minute for that.
         """
         tell = partial(learn, "Jupyter token")
+        if self.token and not environ.get(self.token_variable):
+            tell(self.token)
+            return self.token
+        store = credential_store()
         try:
-            return await credential_store().find(self.credential, tell, variable=self.token_variable, environ=environ)
+            return await store.find(self.credential, tell, variable=self.token_variable, environ=environ)
         except SettingsError as error:
             raise KernelError(error.title, hint=error.hint) from error
 
@@ -139,6 +145,21 @@ class KnownServers:
             else:
                 known[name] = server
             self._write(known)
+
+    def move_tokens(self, store: CredentialStore) -> str:
+        """Move tokens that an earlier version kept in this file to the credentials file, which is as private; returns
+        the notice, "" if there were none."""
+        if not any(server.token for server in self.all().values()):
+            return ""
+        with file_lock(self._path):
+            known = self.all()
+            moved = [name for name, server in known.items() if server.token]
+            for name in moved:
+                store.keep_in_file(known[name].credential, known[name].token)
+                known[name] = msgspec.structs.replace(known[name], token="")
+            self._write(known)
+        names = ", ".join(moved)
+        return f"The token of {names} is in {store.path} now. To put it into a keyring, add the server again."
 
     def _write(self, known: Mapping[str, KnownServer]) -> None:
         import tomli_w  # deferred: only where something changes
