@@ -18,11 +18,9 @@ from typing import Literal
 
 import msgspec
 
-from oi_tui.app.engine.core.encoding import decode_toml
-from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.files import paths
-from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
+from oi_tui.app.engine.files.owned_file import file_lock, read_record, replace_owned_file
 
 PLUGINS_FILE = "plugins.toml"
 
@@ -62,13 +60,7 @@ class PluginDecisions:
         return decided
 
     def _read(self) -> _PluginRecord:
-        text = read_owned_file(self._path, "record of plugins", _HINT, owner=self._owner)
-        if text is None:
-            return _PluginRecord()
-        try:
-            return msgspec.convert(decode_toml(text), _PluginRecord)
-        except ValueError as error:
-            raise SettingsError(f"The record of plugins {self._path} is wrong: {error}.", hint=_HINT) from error
+        return read_record(_PluginRecord, self._path, "record of plugins", _HINT, owner=self._owner)
 
     def decide(self, name: str, state: DecidedState, digest: str) -> None:
         """Keep a decision; OiTuiError if the file cannot be read or written."""

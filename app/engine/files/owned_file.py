@@ -11,9 +11,15 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+import msgspec
+
+from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import OiTuiError, SettingsError
 from oi_tui.app.engine.files.whole_file import write_whole
+
+T = TypeVar("T")
 
 LARGEST = 1_000_000
 """Bytes of such a file."""
@@ -46,7 +52,7 @@ def read_owned_file(
         state = os.fstat(descriptor)
         why = _fault(path, state, owner, private_group)
         if not why and secret and state.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            why = f"can be read by others (chmod 600 {path} mends that)"
+            why = f"can be read by others (chmod 600 {path} fixes that)"
         data = b"" if why else _all_of(descriptor, most)
     finally:
         os.close(descriptor)
@@ -60,6 +66,20 @@ def read_owned_file(
         raise SettingsError(f"The {what} {path} is not UTF-8.", hint=hint) from error
 
 
+def read_record(kind: type[T], path: Path, what: str, hint: str, *, owner: int, most: int = LARGEST) -> T:
+    """A record of ours in TOML or JSON, as the path ends; an empty one if there is no file. SettingsError if it is
+    unreliable or not valid."""
+    text = read_owned_file(path, what, hint, owner=owner, most=most)
+    if text is None:
+        return kind()
+    try:
+        if path.suffix == ".json":
+            return msgspec.json.decode(text, type=kind)
+        return msgspec.convert(decode_toml(text), kind)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise SettingsError(f"The {what} {path} is wrong: {error}.", hint=hint) from error
+
+
 def _fault(path: Path, state: os.stat_result, owner: int | None, private_group: bool) -> str:
     if not stat.S_ISREG(state.st_mode):
         return "is no plain file"
@@ -69,7 +89,7 @@ def _fault(path: Path, state: os.stat_result, owner: int | None, private_group: 
         return "belongs to somebody else"
     others = stat.S_IWOTH if private_group and _is_private(state.st_gid, owner) else stat.S_IWGRP | stat.S_IWOTH
     if state.st_mode & others:
-        return f"can be written by others (chmod go-w {path} mends that)"
+        return f"can be written by others (chmod go-w {path} fixes that)"
     return ""
 
 

@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 
 from oi_tui.app.engine.core.encoding import text_digest
-from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.values import Value
-from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
+from oi_tui.app.engine.files.owned_file import file_lock, read_record, replace_owned_file
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.mcp.entries import NamedServer
 
@@ -93,13 +92,7 @@ class Agreements:
         return file_lock(self.path)
 
     def _read(self) -> _Record:
-        text = read_owned_file(self.path, "record of agreements", _HINT, owner=os.getuid(), most=_MOST_OF_ALL)
-        if text is None:
-            return _Record()
-        try:
-            return msgspec.json.decode(text, type=_Record)
-        except msgspec.DecodeError as error:
-            raise SettingsError(f"The record of agreements {self.path} is wrong: {error}.", hint=_HINT) from error
+        return read_record(_Record, self.path, "record of agreements", _HINT, owner=os.getuid(), most=_MOST_OF_ALL)
 
     def _write(self, kept: _Record) -> None:
         replace_owned_file(self.path, msgspec.json.encode(kept).decode(), most=_MOST_OF_ALL)

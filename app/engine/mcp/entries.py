@@ -249,7 +249,7 @@ def write_entry(path: Path, name: str, entry: ServerEntry | None) -> bool:
     """Put an entry into the person's file, or (None) take it out; whether something was there. All else stays."""
     private_dir(path.parent)
     with file_lock(path):
-        text = read_owned_file(path, "file of servers", "Mend it first.", owner=None)
+        text = read_owned_file(path, "file of servers", "Fix it first.", owner=None)
         servers = () if text is None else parse_servers(text, path)
         raw: dict[str, Any] = {} if text is None else json.loads(text)
         kept = raw.setdefault("mcpServers", {})

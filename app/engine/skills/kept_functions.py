@@ -29,7 +29,7 @@ import msgspec
 
 from oi_tui.app.engine.core.encoding import decode_toml, text_digest
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
+from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, read_record, replace_owned_file
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.text.words import one_line, some_names
 
@@ -270,14 +270,7 @@ def _record_path(place: Path) -> Path:
 
 
 def _read_record(place: Path) -> _Record:
-    path = place.parent / FUNCTIONS_FILE
-    text = read_owned_file(path, "record of kept functions", _HINT, owner=os.getuid())
-    if text is None:
-        return _Record()
-    try:
-        return msgspec.json.decode(text, type=_Record)
-    except msgspec.DecodeError as error:
-        raise SettingsError(f"The record of kept functions {path} is wrong: {error}.", hint=_HINT) from error
+    return read_record(_Record, place.parent / FUNCTIONS_FILE, "record of kept functions", _HINT, owner=os.getuid())
 
 
 def _write_record(place: Path, record: _Record) -> None:

@@ -19,11 +19,10 @@ from typing import Literal
 
 import msgspec
 
-from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.values import SandboxMode, Value
 from oi_tui.app.engine.files import paths
-from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
+from oi_tui.app.engine.files.owned_file import file_lock, read_record, replace_owned_file
 from oi_tui.app.engine.trust.folder_digests import FolderDigests, folder_digests, has_folder_content
 
 FOLDERS_FILE = "folders.toml"
@@ -99,13 +98,7 @@ class FolderDecisions:
 
     def all(self) -> dict[str, FolderDecision]:
         """Every decision, by the absolute path of its folder; SettingsError if the file is no good."""
-        text = read_owned_file(self._path, "record of folders", _HINT, owner=self._owner)
-        if text is None:
-            return {}
-        try:
-            return msgspec.convert(decode_toml(text), _Record).folder
-        except ValueError as error:
-            raise SettingsError(f"The record of folders {self._path} is wrong: {error}.", hint=_HINT) from error
+        return read_record(_Record, self._path, "record of folders", _HINT, owner=self._owner).folder
 
     def can_remember(self, folder: Path) -> bool:
         """Whether a decision about it is kept: not for what holds everybody's folders, or all of one's own."""

@@ -5,16 +5,13 @@ The `key` identifies us to the server: for this key it buffers the kernel's mess
 """
 
 import os
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from oi_tui.app.engine.core.encoding import decode_toml
-from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.values import Language, Value
-from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
+from oi_tui.app.engine.files.owned_file import file_lock, read_record, replace_owned_file
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 
 LIVING_FILE = "living_kernels.toml"
@@ -56,16 +53,8 @@ class LivingKernels:
 
     def all(self) -> tuple[LivingKernel, ...]:
         """The oldest first; SettingsError if the file cannot be relied on."""
-        hint = "Mend it, or delete it: then kernels that still live are not found again."
-        text = read_owned_file(self._path, "list of living kernels", hint, owner=self._owner)
-        if text is None:
-            return ()
-        try:
-            return tuple(msgspec.convert(decode_toml(text), _Record).kernel)
-        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-            raise SettingsError(
-                f"The list of living kernels {self._path} cannot be read: {error}", hint=hint
-            ) from error
+        hint = "Fix it, or delete it: then kernels that still run are not found again."
+        return tuple(read_record(_Record, self._path, "list of living kernels", hint, owner=self._owner).kernel)
 
     def of_session(self, session_id: str) -> tuple[LivingKernel, ...]:
         """The kernels this session may reconnect to, the newest first."""

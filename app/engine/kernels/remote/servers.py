@@ -11,7 +11,6 @@ python = "~/envs/data"
 """
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,11 +18,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from oi_tui.app.engine.core.encoding import decode_toml
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.values import Value
 from oi_tui.app.engine.files.credentials import CredentialStore, credential_store
-from oi_tui.app.engine.files.owned_file import file_lock, read_owned_file, replace_owned_file
+from oi_tui.app.engine.files.owned_file import file_lock, read_record, replace_owned_file
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.kernels.remote.address import SSH, parse_address
 
@@ -105,14 +103,8 @@ class KnownServers:
 
     def all(self) -> dict[str, KnownServer]:
         """The servers by name; SettingsError if the file cannot be read."""
-        hint = "Mend it, or delete it and add the servers again."
-        text = read_owned_file(self._path, "list of servers", hint, owner=self._owner)
-        if text is None:
-            return {}
-        try:
-            found = msgspec.convert(decode_toml(text), _Record).server
-        except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-            raise SettingsError(f"The list of servers {self._path} cannot be read: {error}", hint=hint) from error
+        hint = "Fix it, or delete it and add the servers again."
+        found = read_record(_Record, self._path, "list of servers", hint, owner=self._owner).server
         return {name: msgspec.structs.replace(server, name=name) for name, server in found.items()}
 
     def token_variables(self) -> frozenset[str]:
