@@ -1,6 +1,5 @@
 """What the audit log costs a run, how long a look at a large folder takes, and the verification of a long log."""
 
-import asyncio
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +18,7 @@ FILES, FOLDERS = 20_000, 400
 BUDGET = 0.005
 
 
-async def audited(folder: Path) -> dict[str, list[float]]:
+def audited(folder: Path) -> dict[str, list[float]]:
     """Seconds that the records of runs take: what a run waits for before it begins, and all of them."""
     where = Surroundings(cwd="/work", sandbox="workspace-write", network="none")
     auditor = Auditor(folder / "audit", where, "session")
@@ -29,7 +28,7 @@ async def audited(folder: Path) -> dict[str, list[float]]:
         begun = time.perf_counter()
         auditor.take(DecisionMade(block_id="b", verdict="run", decider="person", source=block.source))
         decided = time.perf_counter()
-        await auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
+        auditor.admit(ExecutionStarted(block_id="b", generation=1), block)
         admitted = time.perf_counter()
         auditor.take(ExecutionFinished(block_id="b", status="ok", duration=0.1))
         ended = time.perf_counter()
@@ -64,7 +63,7 @@ def main() -> None:
     """Measure and print the section."""
     with TemporaryDirectory(dir=Path.home()) as own:  # /tmp may be in memory, where nothing has to be synced
         folder = Path(own)
-        seconds = asyncio.run(audited(folder))
+        seconds = audited(folder)
         begun = time.perf_counter()
         verdicts = verify_folder(folder / "audit")
         verified = time.perf_counter() - begun

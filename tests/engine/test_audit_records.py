@@ -351,7 +351,7 @@ async def test_what_the_sandbox_refused_is_written_down_at_once_and_counted_when
     seen.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
     block = CodeBlock(id="b", language="python", source="fetch()", state="proposed")
     started = ExecutionStarted(block_id="b", generation=1)
-    await seen.seal(started, block)
+    seen.seal(started, block)
     seen.take(started)
     for _ in range(1000):
         seen.note_refusal(Refusal("example.org:443", "not on the list"))
@@ -380,7 +380,7 @@ async def test_what_a_run_left_behind_and_is_refused_is_told_when_the_next_run_b
     for block_id in "ab":
         block = CodeBlock(id=block_id, language="python", source="1", state="proposed")
         started = ExecutionStarted(block_id=block_id, generation=1)
-        await seen.seal(started, block)
+        seen.seal(started, block)
         seen.take(started)
         seen.take(ExecutionFinished(block_id=block_id, status="ok", duration=0.1))
         seen.note_refusal(Refusal("example.org:443", "not on the list"))
@@ -398,7 +398,7 @@ async def test_what_is_about_to_run_is_on_disk_before_admit_returns(here: Path) 
     seen = auditor(here)
     seen.take(SessionOpened(session_id="session", created=1.0, cwd="/work", model="m", approval="auto"))
     block = CodeBlock(id="b", language="python", source="print()", state="proposed")
-    await seen.admit(ExecutionStarted(block_id="b", generation=3), block)
+    seen.admit(ExecutionStarted(block_id="b", generation=3), block)
     (run,) = records(here, RunBegan)
     assert isinstance(run, RunBegan)
     assert (run.sha256, run.generation) == (digest("print()"), 3)
@@ -411,7 +411,7 @@ async def test_text_that_utf8_has_no_place_for_is_written_out_and_long_text_is_c
     seen = auditor(here)
     block = CodeBlock(id="b", language="py\ud800", source="x" * 10_000 + "\udcff", state="proposed")
     seen.take(NoticeAdded(block_id="n", level="error", title="y" * 10_000))
-    await seen.admit(ExecutionStarted(block_id="b", generation=1), block)
+    seen.admit(ExecutionStarted(block_id="b", generation=1), block)
     seen.end()
     notice, run, *_ = records(here)
     assert isinstance(notice, NoticeWasGiven)
@@ -424,14 +424,14 @@ async def test_no_run_without_a_session_that_is_open(tmp_path: Path) -> None:
     left = auditor(tmp_path)
     left.end()
     with pytest.raises(AuditError):
-        await left.admit(ExecutionStarted(block_id="b", generation=1), block)
+        left.admit(ExecutionStarted(block_id="b", generation=1), block)
 
 
 async def test_an_id_that_is_no_name_of_a_file_leads_nowhere(tmp_path: Path) -> None:
     seen = auditor(tmp_path, f"..{os.sep}outside")
     block = CodeBlock(id="b", language="python", source="print()", state="proposed")
     with pytest.raises(AuditError, match="no name of a file"):
-        await seen.admit(ExecutionStarted(block_id="b", generation=1), block)
+        seen.admit(ExecutionStarted(block_id="b", generation=1), block)
     assert [path.name for path in tmp_path.iterdir()] == ["audit"]
     assert list((tmp_path / "audit").iterdir()) == []
 
@@ -443,7 +443,7 @@ async def test_records_that_cannot_be_written_for_long_are_counted_and_not_kept_
         seen.take(NoticeAdded(block_id=str(number), level="error", title="again"))
     (tmp_path / "audit").unlink()
     block = CodeBlock(id="b", language="python", source="x", state="proposed")
-    await seen.admit(ExecutionStarted(block_id="b", generation=1), block)
+    seen.admit(ExecutionStarted(block_id="b", generation=1), block)
     notices = records(tmp_path, NoticeWasGiven)
     assert len(notices) == 1001
     assert isinstance(notices[-1], NoticeWasGiven)

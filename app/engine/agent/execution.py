@@ -117,9 +117,15 @@ class Execution:
                 offline=held.offline,
                 origin=self._origin,
             )
-            sealing = self._seal(started, self.block)
-            # At the same time: one waits for the disk, the other mostly for a thread.
-            await (sealing if self._before is None else asyncio.gather(sealing, self._before()))
+            # The one waits for the disk, the other for a thread.
+            before = None if self._before is None else asyncio.ensure_future(self._before())
+            try:
+                if before is not None:
+                    await asyncio.sleep(0)  # it begins
+                await self._seal(started, self.block)
+            finally:
+                if before is not None:
+                    await before
             if self.runner.state == "dead":
                 raise KernelError(
                     f"The {self.block.runs_in} kernel ended before this began.", hint="The next run starts a new one."

@@ -120,17 +120,18 @@ class SessionLog:
     async def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
         """Returns when this run, and what led to it, is on disk; AuditError if it must not begin, because it is not.
 
-        Code may end the whole machine, so both files are waited for, at the same time.
+        Code may end the whole machine, so both files are waited for, at the same time. The loop waits for the audit
+        log itself: to wait for it in a thread takes longer, but where the disk is very busy.
         """
         if self._trail is not None and self._audit is None:
             raise AuditError("Nothing is run before the audit log has a session.")
-        waits = []
         if self._writer is not None:
             self._writer.write_due()
-            waits.append(self._writer.sync())
+            self._writer.begin_sync()
         if self._audit is not None:
-            waits.append(self._audit.seal(started, block))
-        await asyncio.gather(*waits)
+            self._audit.seal(started, block)
+        if self._writer is not None:
+            await self._writer.sync()
 
     def note_refusal(self, refusal: Refusal) -> None:
         """The sandbox did not let code of this session reach a host."""

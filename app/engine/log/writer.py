@@ -22,6 +22,9 @@ from oi_tui.app.engine.transcript.coalesce import coalesce, is_delta
 DELTA_INTERVAL = 0.25
 """Seconds after which text that still streams is written too."""
 
+SYNC_INTERVAL = 0.1
+"""Seconds after which what was written is brought to the disk, if nothing waits for that."""
+
 GATHERED = 1 / 60
 """Seconds between two writes at least: what happens at once is committed at once."""
 
@@ -90,6 +93,8 @@ class LogWriter:
         self._over = False
         self._written = self._synced = 0
         """How often something was written, and how many of these are on the disk for certain."""
+        self._behind_since = 0.0
+        """When the first of the others was written."""
         self._syncing: tuple[int, asyncio.Future[None]] | None = None
         """How many will be when this is done."""
         self._syncs_each = False
@@ -139,11 +144,13 @@ class LogWriter:
         """Write what is due, until cancelled."""
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(DELTA_INTERVAL if self._pending else None):
+                is_behind = self._synced != self._written
+                async with asyncio.timeout(DELTA_INTERVAL if self._pending else SYNC_INTERVAL if is_behind else None):
                     await self._wake.wait()
             self.write_due()
             self._wake.clear()
-            await self.sync()
+            if self._clock() - self._behind_since >= SYNC_INTERVAL:
+                await self.sync()
             await asyncio.sleep(GATHERED)
 
     def write_due(self) -> None:
@@ -170,6 +177,8 @@ class LogWriter:
             return error
         self._pending, self._complete = [], False
         self._failures, self._pause, self._again = 0, 0.0, 0.0
+        if self._synced == self._written:
+            self._behind_since = self._clock()
         self._written += 1
         if self._syncs_each:
             self._synced = self._written
@@ -179,16 +188,21 @@ class LogWriter:
     async def sync(self) -> None:
         """Return when everything that was written is on the disk. If that fails, it is logged, and from now on each
         write waits for the disk and fails if it does."""
-        if self._synced == self._written:
-            return
-        if self._syncing is None or self._syncing[0] != self._written:
-            self._syncing = self._written, asyncio.ensure_future(self._sync(self._written))
-        await asyncio.shield(self._syncing[1])
+        self.begin_sync()
+        if self._synced != self._written and self._syncing is not None:
+            await asyncio.wait([self._syncing[1]])
 
-    async def _sync(self, written: int) -> None:
-        try:
-            await asyncio.to_thread(self._store.sync)
-        except StoreError as error:
+    def begin_sync(self) -> None:
+        """Have a thread begin with that, unless one is at it."""
+        written = self._written
+        if self._synced == written or (self._syncing is not None and self._syncing[0] == written):
+            return
+        syncing = asyncio.get_running_loop().run_in_executor(None, self._store.sync)
+        syncing.add_done_callback(lambda done: self._note_sync(written, done.exception()))
+        self._syncing = written, syncing
+
+    def _note_sync(self, written: int, error: BaseException | None) -> None:
+        if error is not None:
             _log.error("%s", error)
             self._syncs_each = True
         self._synced = max(self._synced, written)

@@ -234,7 +234,7 @@ class Checkpoints:
         """Whether anything is known of the files of a folder."""
         if not self._file.exists():
             return False
-        with self._open() as database:
+        with self._open_quickly() as database:
             return database.execute("SELECT 1 FROM files WHERE root = ? LIMIT 1", (root,)).fetchone() is not None
 
     def save_files(self, root: str, changed: Mapping[str, KeptFile], gone: Collection[str]) -> None:

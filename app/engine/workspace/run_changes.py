@@ -164,12 +164,14 @@ class RunChanges:
     def _in_order(self, look: Callable[[], Found]) -> "asyncio.Future[Found | None]":
         """One look after the other, each in a thread, to its end."""
         before = self._last
+        waits = before is not None and not before.done()
+        at_once = None if waits else asyncio.get_running_loop().run_in_executor(None, look)
 
         async def follow() -> Found | None:
-            if before is not None:
+            if before is not None and waits:
                 await asyncio.wait([before])
             try:
-                return await asyncio.to_thread(look)
+                return await (at_once or asyncio.to_thread(look))
             except OiTuiError as error:
                 self._tell_once(f"What code changes in files cannot be undone: {error.title}")
             except Exception:

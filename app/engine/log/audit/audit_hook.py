@@ -45,9 +45,9 @@ class AuditHook:
         """Blocks whose runs are not over; what others called is behind them."""
         self._refusals = Refusals()
 
-    async def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
+    def seal(self, started: ExecutionStarted, block: ActionBlock) -> None:
         """A run is about to begin; AuditError if it must not, because it could not be written down."""
-        await self.auditor.admit(started, block)
+        self.auditor.admit(started, block)
 
     def take(self, event: AnyEvent) -> None:
         self.auditor.take(event)

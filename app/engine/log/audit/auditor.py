@@ -104,14 +104,14 @@ class Auditor:
         if self._log is not None or not isinstance(record, SessionBegan | SettingsWere | NoticeWasGiven):
             self._try(seal=_is_final(record))
 
-    async def admit(self, event: ExecutionStarted, block: ActionBlock) -> None:
+    def admit(self, event: ExecutionStarted, block: ActionBlock) -> None:
         """Returns when the record of this run, and all before it, are on disk; AuditError if that cannot be: it must
         not begin then."""
         if self._over:
             raise AuditError("Nothing is run whose session was left.")
         try:
             self._put(self._fold.begin(event, block, self._clock()))
-            await self._write(seal=False).seal_aside()
+            self._write(seal=True)
         except AuditError as error:
             self._fold.refuse(block.id)
             self._waiting = [body for body in self._waiting if not isinstance(body.record, RunBegan)]
@@ -152,8 +152,8 @@ class Auditor:
         except AuditError as error:
             _log.warning("%s", error.title)
 
-    def _write(self, *, seal: bool) -> AuditLog:
-        """Write what waits; returns the log that it is in."""
+    def _write(self, *, seal: bool) -> None:
+        """Write what waits."""
         if self._log is None:
             self._log = AuditLog(self._folder, self._session, self._clock)
         bodies = [self._complete(body, self._log) for body in self._waiting]
@@ -165,7 +165,6 @@ class Auditor:
         self._waiting, self._uncounted = [], 0
         if seal:
             self._log.seal()
-        return self._log
 
     def _complete(self, body: LogBody, log: AuditLog) -> LogBody:
         if not isinstance(body.record, SessionBegan):

@@ -7,7 +7,6 @@ A chain alone does not show that its end is missing: the heads do. Each opening 
 missing heads show in the logs of other sessions.
 """
 
-import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -64,15 +63,6 @@ class AuditLog:
         """Return when all that was added is on disk, and the heads say how far the log goes."""
         last = self._last
         self._file.sync()  # before the head, which must never be ahead of the log
-        self._note_head(last)
-
-    async def seal_aside(self) -> None:
-        """The same, without blocking while the disk is synced."""
-        last = self._last
-        await asyncio.to_thread(self._file.sync)
-        self._note_head(last)
-
-    def _note_head(self, last: ChainLink) -> None:
         head = Head(at=self._clock(), session=self._session, log_seq=last.seq, log_sha256=last.sha256)
         self._heads.append(lambda state: [*map(encode, self._faults(state, Tear)), encode(head)])
 
