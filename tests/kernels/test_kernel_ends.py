@@ -66,6 +66,11 @@ async def test_R11_k20_without_leave_to_restart_a_stubborn_cell_goes_on_and_keep
     assert (kernel.state, kernel.generation) == ("idle", 2)
 
 
+async def test_what_was_flushed_is_there_although_the_process_ends_at_once(make_python: MakePython) -> None:
+    ends = "import os, sys, time\nprint('a')\ntime.sleep(0.25)\nprint('b')\nsys.stdout.flush()\nos._exit(3)"
+    assert (await collect(make_python(), ends)).text() == "a\nb\n"
+
+
 async def test_a_restart_under_a_run_ends_it(make_python: MakePython) -> None:
     kernel = make_python()
     async with asyncio.timeout(20):

@@ -274,6 +274,11 @@ async def test_k08_a_flood_is_bounded_in_the_kernel_and_counted_to_the_last_char
     await collect(python, KEEP.format(1_000_000_000))
 
 
+async def test_text_comes_before_the_result_whether_it_was_flushed_or_not(python: Kernel) -> None:
+    run = await collect(python, "for n in range(50):\n    print(n, end=' ', flush=n % 2 == 0)\nn")
+    assert (run.text(), run.result) == ("".join(f"{n} " for n in range(50)), "49")
+
+
 async def test_k08_a_flood_does_not_stay_in_the_memory_of_the_kernel(python: Kernel) -> None:
     await collect(python, "for _ in range(70): print('x' * 999_999)")
     resident = await collect(python, "import psutil\npsutil.Process().memory_info().rss < 400_000_000")

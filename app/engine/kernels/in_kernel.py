@@ -61,7 +61,16 @@ def prepare_kernel() -> None:
     if "OI_TUI_IS_GUEST" in globals():  # somebody else's: how their code runs stays as it is
         take_parts(shell)
         return
-    parts = (keep_no_copies, keep_blank_lines, cap_output, drain_pipes, report_lines, widen_frames, cut_stacks)
+    parts = (
+        keep_no_copies,
+        keep_blank_lines,
+        flush_what_waits,
+        cap_output,
+        drain_pipes,
+        report_lines,
+        widen_frames,
+        cut_stacks,
+    )
     for part in (*parts, pack_any_text, import_from_folder, run_commands, take_parts, wait_for_reader):
         # Boundary: the insides of another version of ipykernel; without one part all the others still help.
         with contextlib.suppress(Exception):
@@ -158,6 +167,27 @@ def cap_output(shell: Any) -> None:
     OutStream.write = write
     shell.events.register("pre_run_cell", begin)
     shell.events.register("post_run_cell", end)
+
+
+def flush_what_waits(_shell: Any) -> None:
+    """To flush a stream is to wait for the thread that sends, which ipykernel does for both streams before each result
+    and four times behind each cell: only where something was written since the last time."""
+    from ipykernel.iostream import OutStream
+
+    send: Callable[[Any, Any], Any] = OutStream.write
+    flush: Callable[[Any], None] = OutStream.flush
+    waiting: set[int] = set()
+
+    def write(stream: Any, text: Any) -> Any:
+        waiting.add(id(stream))
+        return send(stream, text)
+
+    def flush_if_waiting(stream: Any) -> None:
+        if id(stream) in waiting:
+            waiting.discard(id(stream))
+            flush(stream)
+
+    OutStream.write, OutStream.flush = write, flush_if_waiting
 
 
 class Skipped:

@@ -153,7 +153,6 @@ class Auditor:
             _log.warning("%s", error.title)
 
     def _write(self, *, seal: bool) -> None:
-        """Write what waits."""
         if self._log is None:
             self._log = AuditLog(self._folder, self._session, self._clock)
         bodies = [self._complete(body, self._log) for body in self._waiting]
