@@ -57,7 +57,8 @@ class PluginsScreen(RecordsScreen[FoundPlugin]):
         except OiTuiError as error:
             self.query_one("#plugins-about", Words).update(f"{error.title} {error.hint}")
             return
-        self.list_records(found, [plugin_line(one, self._decisions.get(one.name)) for one in found])
+        width = min(28, max((len(f"{one.name} {one.version}".strip()) for one in found), default=0))
+        self.list_records(found, [plugin_line(one, self._decisions.get(one.name), width) for one in found])
         self.query_one(Options).focus()
 
     def _find(self) -> list[FoundPlugin]:

@@ -184,6 +184,7 @@ class SkillsScreen(RecordsScreen[SkillRecord]):
 
     def show_record(self) -> None:
         one, view = self.record, self.query_one(SourceView)
+        view.visible = one is not None
         about = self.query_one("#skills-about", Words)
         if one is None:
             about.update(NONE if not self._found.skills else "None has all of these words.")

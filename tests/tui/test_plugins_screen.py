@@ -63,6 +63,7 @@ async def test_x1_a_key_asks_before_it_enables_and_says_whose_it_is_and_where_it
         await stage.pilot.press("enter")
         await stage.screen(PluginsScreen)
         await stage.until(lambda: "not enabled  oi-tui-tale" in stage.seen)
+        assert "Sessions as Jupyter notebooks, and notebooks" in stage.seen, "names take no more room than they need"
         await stage.pilot.press("e")
         await stage.screen(ConfirmScreen)
         await stage.until(lambda: "Made by: Ada" in stage.seen and "Lies in:" in stage.seen)

@@ -16,6 +16,7 @@ from oi_tui.app.engine.core.tool_verbs import (
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.keep_screen import KeepScreen
 from oi_tui.app.screens.skills_screen import SkillsScreen
+from oi_tui.widgets.timeline.source_view import SourceView
 from support.snapshot import Snap
 from support.stage import Play, Stage
 
@@ -123,6 +124,9 @@ async def test_H12_the_list_finds_uses_after_a_question_and_removes_with_undo(
         await snap(stage.pilot)
         await stage.pilot.press("d")
         assert (await stage.engine.heard(2))[1] == ChangeSkill(kind="function", name="net_price", change="remove")
+        stage.engine.reply(SkillsFound())
+        await stage.until(lambda: "Nothing is kept yet." in stage.seen)
+        assert not stage.app.screen.query_one(SourceView).visible, "the number of a line that is not there"
         stage.engine.reply(SkillsFound(skills=(ODD, TIDY)))
         await stage.until(lambda: "was changed since you agreed to it" in stage.seen)
         assert "\x1b" not in stage.seen

@@ -290,7 +290,7 @@ class RunChanges:
                 folder.save()
                 self._checkpoints.note_run(folder.root, run._replace(turn="", block=""))
                 if run.session == self._session():
-                    what = f"{quantity(len(mine), 'file')} changed" if mine else "no file that is kept changed"
+                    what = f"{quantity(len(mine), 'file')} changed" if mine else "no file changed that /undo covers"
                     told.append(
                         f"oi-tui ended during a run: since that began, {what}. "
                         + ("/undo shows what, also what somebody else changed meanwhile." if mine else "")
