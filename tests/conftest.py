@@ -19,6 +19,7 @@ from support.openai_server import OpenAIServer
 from support.order import pytest_collection_modifyitems, pytest_xdist_make_scheduler  # noqa: F401 # hooks too
 from support.parsed_css import parse_css_once
 from support.script import Script
+from support.short_waits import shorten_waits
 from support.snapshot import Snap, snapper
 from support.terminal import Terminal
 from support.terminal import clean_env as clean_environment
@@ -36,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     tests are collected nothing becomes garbage: looking for it was a fifth of that time."""
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
     parse_css_once()
+    shorten_waits()
     config.pluginmanager.register(cost)
     if "not thorough" in config.getoption("markexpr"):
         leave_sources_unread()

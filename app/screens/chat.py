@@ -98,7 +98,7 @@ class ChatScreen(Screen[None]):
     ) -> None:
         """`follow` gets the session's state whenever something happens in it. `outlives`: the engine keeps running,
         detached, if the terminal is lost."""
-        super().__init__(classes="-welcome")  # to set it later would style every widget once more
+        super().__init__()
         self.brief_runs = BriefRuns(
             self, lambda seconds, work: asyncio.get_running_loop().call_later(seconds, self.call_next, work)
         )
@@ -125,7 +125,7 @@ class ChatScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The welcome, one of several in the bottom region, then the status."""
-        with Horizontal(id="upper"):
+        with Horizontal(id="upper", classes="-welcome"):
             yield Welcome(id="welcome")
         yield Bottom(self.bridge, id="bottom")
         yield StatusBar(clock=self._clock, id="status")
@@ -351,7 +351,7 @@ class ChatScreen(Screen[None]):
         if self.has_class(FULL):
             self.query_one(Bottom).focus_shown()
             return
-        hidden = self._parts is None or self.has_class("-welcome")
+        hidden = self._parts is None or self.query_one("#upper").has_class("-welcome")
         upper = self.query_one("#welcome OptionList") if hidden else self.parts.timeline
         if upper.has_focus:
             self.query_one(Bottom).focus_shown()
@@ -391,7 +391,9 @@ class ChatScreen(Screen[None]):
                 self._parts.act(name, argument)
 
     def _show_timeline(self, shown: bool) -> None:
-        self.set_class(not shown, "-welcome")
+        self.query_one("#upper").set_class(
+            not shown, "-welcome"
+        )  # on the screen, it would style every widget once more
         if shown:
             self.parts.expect_actions(self.typing_pause)
         if not shown:

@@ -13,6 +13,7 @@ from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.client import EngineClient
 from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.tui import OiTui
+from support.short_waits import draw_end, leave_unseen
 from support.stage import Play, ScriptedEngine, Stage
 
 
@@ -49,6 +50,7 @@ def play(tmp_path: Path) -> Play:
             workplace=workplace,
             flags=flags,
         )
+        leave_unseen(stage.app)
         async with asyncio.timeout(60), stage.app.run_test(size=size) as pilot:
             stage.pilot = pilot
             await stage.settle()
@@ -59,5 +61,6 @@ def play(tmp_path: Path) -> Play:
                 stage.engine.say(stage.opened(model))
             await stage.settle()
             yield stage
+            draw_end(stage.app)
 
     return playing

@@ -117,7 +117,7 @@ async def test_U35_decisions_and_modes_are_not_recorded_and_the_person_is_told(p
         await stage.arm()
         await stage.pilot.press("y")
         await stage.settle()
-        assert stage.told("but not this: you decide and answer each time yourself")
+        await stage.until(lambda: stage.told("but not this: you decide and answer each time yourself"))
         stage.engine.say(TurnEnded(reason="done"))
         await stage.settle()
         await send(stage, "/macro stop")

@@ -608,6 +608,7 @@ async def test_plugins_that_are_loaded_while_the_screen_is_taken_down_end_quietl
         plugins = stage.app.chat.parts.plugins
         await stage.app.chat.query_one(Composer).remove()
         await plugins.load()
+        stage.app.exit()
 
 
 async def test_V22_news_about_plugins_waits_until_the_tour_has_begun(play: Play) -> None:
