@@ -130,4 +130,4 @@ def test_what_neither_could_do_is_a_failure_that_says_what_is_needed(
     machine: Machine, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert machine.install(uv_code=2, pip_code=1) == 1
-    assert "a network, or a proxy or an index of your own" in capfd.readouterr().err
+    assert "a network is needed, or a proxy or an index of your own" in capfd.readouterr().err
