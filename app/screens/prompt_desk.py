@@ -3,6 +3,7 @@
 No text is lost: a text that cannot be used stays in the prompt, with the reason above it.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -180,8 +181,9 @@ class PromptDesk:
             if sent and self.macros is not None:
                 self.macros.note(text)
             return sent
-        area.accept()
         self._bridge.send(asked)
+        await asyncio.sleep(0)  # so that it is sent before the prompt is cleared, which takes longer
+        area.accept()
         if self.macros is not None:
             self.macros.note(text)
         return True
