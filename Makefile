@@ -4,7 +4,7 @@
 # make check-servers      install foreign servers and a browser, and run the tests that need them
 # make check-all          the check and the tests that it leaves out: more sizes, places, servers, and examples of fuzz tests
 # make check-bare         root only: make run and make test in minimal Debian roots, as root and as a user (needs debootstrap)
-# make soak               two hundred turns with faults, of which the check runs twenty; two hundred kills of starting kernels;
+# make soak               two hundred turns with faults, of which the check runs thirteen; two hundred kills of starting kernels;
 #                         fifty lines lost while code runs
 # make coverage           which lines of the engine the tests run
 # make redteam [SEED=n] [SECONDS=240] [KIND="..." ATTEMPT=n]   attack, with a seed; writes a section of RESULTS.md

@@ -1,5 +1,5 @@
 """Turns with faults at random points: kernels killed, streams cut, floods, the engine itself killed, and other programs
-that come to the same database and go again. Two hundred of them with `make soak`; the check runs twenty, in which each
+that come to the same database and go again. Two hundred of them with `make soak`; the check runs thirteen, in which each
 fault comes once, and says so in its summary.
 
 At the end everything that was ever told is in the database, the database is sound, and the audit log is a whole chain
@@ -41,7 +41,7 @@ from support.openai_server import OpenAIServer, Turn
 pytestmark = [pytest.mark.kernel, pytest.mark.timeout(540)]
 
 ALL = 200
-TURNS = int(os.environ.get("OI_TUI_SOAK_TURNS", "20"))
+TURNS = int(os.environ.get("OI_TUI_SOAK_TURNS", "13"))
 SEED = int(os.environ.get("OI_TUI_SOAK_SEED", "20261122"))
 
 CODE = {
