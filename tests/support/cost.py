@@ -17,18 +17,18 @@ PROPERTY = "CPU seconds"
 
 MAY_TAKE = {
     "tui": 120,
-    "engine": 130,
-    "security": 90,
-    "kernels": 80,
-    "app": 80,
-    "e2e": 65,
+    "engine": 95,
+    "security": 75,
+    "kernels": 50,
+    "app": 50,
+    "e2e": 33,
     "widgets": 35,
-    "local": 6,
-    "api": 10,
+    "local": 5,
+    "api": 8,
     "plugins": 3,
 }
 """CPU seconds for the tests of a folder, of which the check has. Together with what is not a test (setting up 25,
-collecting 15, mypy 40, servers 80) they are to stay below 640, which is six minutes of two cores."""
+collecting 15, mypy 40, servers 35) they are to stay below 640, which is six minutes of two cores."""
 
 DEAREST = 15
 """Tests that are named."""
