@@ -1,6 +1,6 @@
 """Turns with faults at random points: kernels killed, streams cut, floods, the engine itself killed, and other programs
-that come to the same database and go again. Two hundred of them with `make soak`; the check runs thirteen, in which each
-fault comes once, and says so in its summary.
+that come to the same database and go again. Two hundred of them with `make soak`; the check runs thirteen, in which
+each fault comes once, and says so in its summary.
 
 At the end everything that was ever told is in the database, the database is sound, and the audit log is a whole chain
 that names every run. The seed is printed; `OI_TUI_SOAK_SEED` gives another one, `OI_TUI_SOAK_TURNS` another length.
