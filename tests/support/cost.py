@@ -16,7 +16,7 @@ from _pytest.runner import runtestprotocol
 PROPERTY = "CPU seconds"
 
 MAY_TAKE = {
-    "tui": 120,
+    "tui": 110,
     "engine": 95,
     "security": 75,
     "kernels": 50,
