@@ -115,7 +115,7 @@ class ThemeScreen(PickScreen[ChosenTheme | None]):
         timeline = self.query_one(Timeline)
         timeline.can_focus = False
         timeline.reset(self._blocks)
-        timeline.action_go("end")
+        timeline.scroll_to_end()
         super().on_mount()
         self.query_one(KeyRow).labels = (joint_label(self, "look", "pick.up", "pick.down"), *key_labels(self))
 

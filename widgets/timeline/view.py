@@ -202,6 +202,10 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self._shown.forget()
             self._frames.want()
 
+    def scroll_to_end(self) -> None:
+        """Follow the newest rows again. The cursor stays; without one, focus puts it on the newest block."""
+        self._stand(self.cursor, True)
+
     def search(self, needle: str) -> None:
         """Mark all matches of this text, and count them; "" ends the search."""
         self._search.begin(needle)
@@ -347,7 +351,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if href := event.style.meta.get(HREF):
             self.post_message(self.LinkClicked(str(href)))
         elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:
-            self.action_go("end")
+            self.scroll_to_end()
         elif event.x < self._view.canvas.width and event.y < len(self._shown.rows):
             self.cursor = self._shown.rows[event.y].item
             if event.chain == 2 and self._shown.rows[event.y].inside and shown_widgets(self._view.blocks[self.cursor]):

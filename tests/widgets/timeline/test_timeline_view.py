@@ -254,6 +254,21 @@ async def test_V4_a_key_between_what_came_and_its_frame_does_not_leave_the_end(
         assert timeline.follow is (key != "up"), key
 
 
+async def test_focus_after_a_new_prompt_is_on_what_came_of_it() -> None:
+    async with shown(paragraphs(3)) as screen:
+        screen.page.query_one(Input).focus()
+        timeline = screen.timeline
+        timeline.cursor = None
+        timeline.scroll_to_end()
+        timeline.put(3, UserBlock(id="u", text="A question"))
+        await screen.settle()
+
+        timeline.focus()
+        await screen.settle()
+
+        assert timeline.cursor == 3
+
+
 async def test_the_pill_leads_to_the_end() -> None:
     async with shown(paragraphs(30)) as screen:
         await screen.press("home")
