@@ -307,7 +307,7 @@ class ChatScreen(Screen[None]):
             if not event.wait:
                 self.query_one(Bottom).take_enter(self._pressed)
         elif await self.desk.take(event.text, wait=event.wait) and self._parts is not None:
-            self._parts.timeline.scroll_to_end()
+            self._parts.timeline.follow = True
 
     def on_prompt_area_withdrawn(self, event: PromptArea.Withdrawn) -> None:
         """A queued prompt is edited or dropped."""

@@ -115,7 +115,7 @@ class ThemeScreen(PickScreen[ChosenTheme | None]):
         timeline = self.query_one(Timeline)
         timeline.can_focus = False
         timeline.reset(self._blocks)
-        timeline.scroll_to_end()
+        timeline.follow = True
         super().on_mount()
         self.query_one(KeyRow).labels = (joint_label(self, "look", "pick.up", "pick.down"), *key_labels(self))
 

@@ -74,7 +74,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
     }
     """
 
-    follow: reactive[bool] = reactive(True, repaint=False)
+    follow: reactive[bool] = reactive(True, repaint=False, init=False)
     """Whether the view is pinned to the end."""
 
     unseen: reactive[int] = reactive(0, repaint=False)
@@ -202,10 +202,6 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self._shown.forget()
             self._frames.want()
 
-    def scroll_to_end(self) -> None:
-        """Follow the newest rows again. The cursor stays; without one, focus puts it on the newest block."""
-        self._stand(self.cursor, True)
-
     def search(self, needle: str) -> None:
         """Mark all matches of this text, and count them; "" ends the search."""
         self._search.begin(needle)
@@ -247,10 +243,11 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
             self.cursor = rows[-1].item
 
     def watch_follow(self, follow: bool) -> None:
-        """At the end, nothing is unseen."""
+        """Show the newest rows; then nothing is unseen. The cursor stays."""
         if follow:
             self._unseen.clear()
             self.unseen = 0
+            self._frames.want()
 
     def validate_scroll_y(self, value: float) -> float:
         """Within the present rows. Textual knows the end of the last frame only, and would move the window there at
@@ -351,7 +348,7 @@ class Timeline(ScrollView, can_focus=True, inherit_bindings=False):
         if href := event.style.meta.get(HREF):
             self.post_message(self.LinkClicked(str(href)))
         elif self.unseen and event.y == self.size.height - 1 and event.x >= self.size.width - PILL_REACH:
-            self.scroll_to_end()
+            self.follow = True
         elif event.x < self._view.canvas.width and event.y < len(self._shown.rows):
             self.cursor = self._shown.rows[event.y].item
             if event.chain == 2 and self._shown.rows[event.y].inside and shown_widgets(self._view.blocks[self.cursor]):

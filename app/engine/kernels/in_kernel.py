@@ -176,16 +176,20 @@ def flush_what_waits(_shell: Any) -> None:
 
     send: Callable[[Any, Any], Any] = OutStream.write
     flush: Callable[[Any], None] = OutStream.flush
-    waiting: set[int] = set()
+    written: dict[int, int] = {}
+    flushed: dict[int, int] = {}
 
     def write(stream: Any, text: Any) -> Any:
-        waiting.add(id(stream))
-        return send(stream, text)
+        sent = send(stream, text)
+        written[id(stream)] = written.get(id(stream), 0) + 1
+        return sent
 
     def flush_if_waiting(stream: Any) -> None:
-        if id(stream) in waiting:
-            waiting.discard(id(stream))
+        # What another thread is flushing counts as flushed only when it is done: `os._exit` may be next.
+        count = written.get(id(stream), 0)
+        if count != flushed.get(id(stream), 0):
             flush(stream)
+            flushed[id(stream)] = count
 
     OutStream.write, OutStream.flush = write, flush_if_waiting
 

@@ -256,15 +256,16 @@ async def test_V4_a_key_between_what_came_and_its_frame_does_not_leave_the_end(
 
 async def test_focus_after_a_new_prompt_is_on_what_came_of_it() -> None:
     async with shown(paragraphs(3)) as screen:
-        screen.page.query_one(Input).focus()
         timeline = screen.timeline
+        screen.page.query_one(Input).focus()
+        await screen.pilot.pause()
         timeline.cursor = None
-        timeline.scroll_to_end()
+        timeline.follow = True
         timeline.put(3, UserBlock(id="u", text="A question"))
         await screen.settle()
 
         timeline.focus()
-        await screen.settle()
+        await screen.pilot.pause()
 
         assert timeline.cursor == 3
 
