@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from oi_tui.app.data_files import checkpoints_dir, ledger_file, open_store
 from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import ModelError, SettingsError
 from oi_tui.app.engine.core.instructions import InstructionSources
 from oi_tui.app.engine.core.model_request import RequestRecord, provider_prefix
 from oi_tui.app.engine.core.offline import go_offline, is_offline
 from oi_tui.app.engine.core.programs import Program
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import FunctionsSection, KernelSection, Settings, without_network
 from oi_tui.app.engine.core.settings_section import UndoSection
 from oi_tui.app.engine.core.verbs import UseModel
@@ -67,7 +67,7 @@ from oi_tui.app.engine.skills.kept_functions import FUNCTIONS_FILE
 from oi_tui.app.engine.skills.skill_folder import skills_dir
 from oi_tui.app.engine.text.own_template import fill_template
 from oi_tui.app.engine.trust.folder_decisions import FOLDERS_FILE as FOLDERS
-from oi_tui.app.engine.trust.instruction_files import folder_instructions
+from oi_tui.app.engine.trust.folder_instructions import folder_instructions
 from oi_tui.app.engine.trust.rule_files import load_policy
 from oi_tui.app.engine.trust.unsaved_work import UnsavedWork
 from oi_tui.app.engine.web.web_tools import web_tools

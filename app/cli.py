@@ -17,8 +17,8 @@ from typing import Literal, NoReturn
 import click
 import msgspec
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.files.paths import inputs_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags, with_time_limit, words

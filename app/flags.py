@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import HEADLESS_LIMIT, without_network
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.settings_file import LoadedSettings, load_layers, take_over_settings

@@ -16,10 +16,10 @@ import msgspec
 from oi_tui.app.build import make_kernels, redactor_of
 from oi_tui.app.data_files import open_store
 from oi_tui.app.engine.core.chat_model import ChatMessage, ChatRequest, Model, TextDelta, ThoughtDelta, ToolDelta
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent, OutputAdded
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.files import paths
 from oi_tui.app.engine.log.store.database import check_database
 from oi_tui.app.engine.models.heartbeat import check_server

@@ -12,8 +12,8 @@ from functools import partial
 from typing import NamedTuple, NoReturn
 
 from oi_tui.app.build import make_engine, redactor_of
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.mcp.sdk_server import serve_calls
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.session.assistant_desk import PATIENCE, AssistantDesk

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from oi_tui.app.engine.core.protocol import Detached
-    from oi_tui.app.frontend.client import Connect
+    from oi_tui.app.frontend.client import Connect, EngineClient
     from oi_tui.app.frontend.waiting_engine import Serve
     from oi_tui.app.frontend.workplace import Workplace
     from oi_tui.app.resuming import Elsewhere, Opening
@@ -86,7 +86,6 @@ def open_app(
         session_id = opening.session_id
         if opening.live is not None or opening.past is not None:
             run_screen(screen_of(opening, screen), mouse=mouse, transcript=transcript)
-    from oi_tui.app.frontend.client import EngineClient, ProcessClient
     from oi_tui.app.frontend.waiting_engine import WaitingEngine
 
     waiting = WaitingEngine.fork(_load_engine)
@@ -95,8 +94,9 @@ def open_app(
 
     outlives = survives_hangup(screen.detach, os.environ)
 
-    async def connect() -> EngineClient:
+    async def connect() -> "EngineClient":
         from oi_tui.app.engine.files.program_log import log_file
+        from oi_tui.app.frontend.client import ProcessClient
         from oi_tui.app.privacy import protect_process
 
         protect_process()  # code that runs without a sandbox could read our keys from our environment

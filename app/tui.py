@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import on
@@ -30,7 +30,6 @@ from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.paths import log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
-from oi_tui.app.frontend.client import Connect, EngineClient
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.look import ThemeControl, remember_look
 from oi_tui.app.screens.chat import ChatScreen
@@ -44,6 +43,9 @@ from oi_tui.app.terminal.screen_copy import FrameDifference, ScreenCopy
 from oi_tui.app.terminal.typing_order import TypingOrder
 from oi_tui.widgets.arming import Clock, NotesKeys
 from oi_tui.widgets.text_box import Completer
+
+if TYPE_CHECKING:  # loaded with the bridge
+    from oi_tui.app.frontend.client import Connect, EngineClient
 
 SHOW_CURSOR = "\x1b[?25h"
 
@@ -60,7 +62,7 @@ class OiTui(TypingOrder):
 
     def __init__(
         self,
-        connect: Connect,
+        connect: "Connect",
         settings: Settings,
         *,
         prompt: str | None = None,
@@ -101,9 +103,9 @@ class OiTui(TypingOrder):
             recorded=recorded,
             follow=self.attention.follow,
             outlives=outlives,
+            workplace=workplace,
         )
         self.themes.chat = self.chat
-        self.chat.desk.workplace = workplace
         self.chat._compositor = FrontCompositor()
         self.code_completer: Completer | None = None  # known when the screen is complete
         if prompt:
@@ -142,13 +144,17 @@ class OiTui(TypingOrder):
 
             SettingsDesk(self, self, self.chat, self._flags, self._workplace).begin()
 
+        async def tell_detached() -> None:
+            await self.chat.complete.wait()
+            await self.chat.leaving.tell_detached()
+
         self.run_worker(know_settings(), name="settings")
         if self._workplace is not None:
-            self.run_worker(self.chat.leaving.tell_detached(), name="detached")
+            self.run_worker(tell_detached(), name="detached")
         if not self.is_headless:
             self.run_worker(remember_look(self.chat, self.console), name="look")
 
-    async def _start_engine(self) -> EngineClient:
+    async def _start_engine(self) -> "EngineClient":
         """The decision about the folder comes first: nothing in it is read, and nothing runs, before."""
         place = self._workplace
         if place is not None and place.is_undecided and await self._ask_about_folder(place) is None:

@@ -13,7 +13,8 @@ import cairosvg
 from PIL import Image
 from textual.pilot import Pilot
 
-from oi_tui.app.engine.core.protocol import Configure, ModelOffer, ModelsFound
+from oi_tui.app.engine.core.configuration import Configure
+from oi_tui.app.engine.core.protocol import ModelOffer, ModelsFound
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, ScreenSection, Settings
 from oi_tui.app.engine.kernels.launch import Launch
 from oi_tui.app.engine.kernels.pool import Kernels

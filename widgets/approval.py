@@ -69,6 +69,8 @@ class ApprovalPanel(Widget, can_focus=True):
         def __init__(self, answer: Decide | Revise) -> None:
             super().__init__()
             self.answer = answer
+            self.is_final = isinstance(answer, Decide)
+            """Whether nothing more is asked about this code."""
 
     class FullToggled(Message):
         """Wants the whole screen, or no longer."""

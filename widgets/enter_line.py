@@ -1,5 +1,6 @@
 """A line above the prompt: what Enter does while the prompt is empty. Without the line, it does nothing there."""
 
+from oi_tui.app.engine.core.verbs import Retry
 from oi_tui.widgets.lettering import Words
 
 SETTLED = 0.5
@@ -30,3 +31,8 @@ class EnterLine(Words):
     def counts(self, pressed: float) -> bool:
         """Whether an Enter of this moment answers the line."""
         return self._since is not None and pressed - self._since >= SETTLED
+
+    @staticmethod
+    def verb(*, now: bool) -> Retry:
+        """What Enter asks of the engine: to try again `now` where it waits, else to continue."""
+        return Retry(now=now)

@@ -4,7 +4,7 @@ The error itself is in the timeline. The row takes the focus only if nobody is t
 one begins a prompt and returns the focus.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -16,6 +16,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from oi_tui.app.engine.core.blocks import Block, NoticeBlock
+from oi_tui.app.engine.core.verbs import FindModels, Retry
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.arming import Clock
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
@@ -27,6 +28,10 @@ SETTLING = 0.5
 
 _LINES = 8
 """Lines of the details that are shown here; the timeline has all."""
+
+
+_VERBS: Mapping[str, Retry | FindModels | None] = {"retry": Retry(), "model": FindModels(), "close": None}
+"""What is sent for each choice."""
 
 
 class TroubleRow(Widget, can_focus=True):
@@ -50,11 +55,11 @@ class TroubleRow(Widget, can_focus=True):
     """
 
     class CommandChosen(Message):
-        """What the person wants to be done."""
+        """What the person wants to be done; None: nothing more."""
 
-        def __init__(self, what: Literal["retry", "model", "close"]) -> None:
+        def __init__(self, verb: Retry | FindModels | None) -> None:
             super().__init__()
-            self.what = what
+            self.verb = verb
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -108,7 +113,7 @@ class TroubleRow(Widget, can_focus=True):
         self._done, self._error = self._error.id, None
         self.display = False
         self._show()
-        self.post_message(self.CommandChosen(what))
+        self.post_message(self.CommandChosen(_VERBS[what]))
 
     def action_show_details(self) -> None:
         """Show or hide the server's message."""

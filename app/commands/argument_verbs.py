@@ -1,11 +1,14 @@
 """The argument of a slash command, as a verb of the engine."""
 
 import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import get_args
 
 from oi_tui.app.engine.core.tool_verbs import (
     DraftFunction,
     FindSkills,
+    FindTools,
     KeepFunction,
     LookPurpose,
     ReadChanges,
@@ -18,11 +21,20 @@ from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import (
     AddRule,
     AnyVerb,
+    Clear,
+    Compact,
+    Detach,
+    FindInstructions,
     FindKernels,
     FindModels,
+    Pause,
+    ReadContext,
+    Restart,
+    Retry,
     SetApproval,
     SetBudget,
     SetComplete,
+    TellUsage,
     UseKernel,
     UseModel,
 )
@@ -121,3 +133,29 @@ def read_budget(typed: str) -> SetBudget | None:
     if tokens and int(tokens[1]):
         return SetBudget(max_tokens=int(tokens[1]) * (1000 if tokens[2] else 1))
     return None
+
+
+VERBS: Mapping[str, Callable[[str], AnyVerb]] = {
+    "model": model_verb,
+    "approve": approval_verb,
+    "plan": plan_mode_verb,
+    "budget": budget_verb,
+    **{purpose: partial(changes_verb, purpose) for purpose in get_args(LookPurpose)},
+    "usage": lambda _: TellUsage(),
+    "complete": complete_verb,
+    "pause": lambda _: Pause(),
+    "rule": rule_verb,
+    "instructions": lambda _: FindInstructions(),
+    "keep": keep_verb,
+    "use": function_verb,
+    "skills": lambda _: FindSkills(),
+    "tools": lambda _: FindTools(),
+    "restart": lambda argument: Restart(language=argument or None),
+    "kernel": kernel_verb,
+    "compact": lambda argument: Compact(focus=argument),
+    "context": lambda _: ReadContext(),
+    "clear": lambda _: Clear(),
+    "retry": lambda _: Retry(),
+    "detach": lambda _: Detach(),
+}
+"""By the id of a command: what makes the verb that is sent for it."""

@@ -5,11 +5,14 @@ the beginning of a name means.
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from oi_tui.app.commands.argument_verbs import WrongArgument
+from oi_tui.app.commands.argument_verbs import VERBS, WrongArgument
 from oi_tui.app.commands.registry import COMMANDS, Command
 from oi_tui.app.commands.typed import SlashLine, exists_at_root
 from oi_tui.app.engine.core.verbs import AnyVerb
 from oi_tui.app.engine.text.safe import safe_text
+
+OUR_COMMANDS = tuple(row._replace(verb=VERBS.get(row.id)) for row in COMMANDS)
+"""The rows of the registry, with the verbs that the engine is asked by."""
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -45,7 +48,7 @@ def check_new_name(name: str) -> None:
     """TakenName if a command that others add cannot be called so."""
     if not is_command_name(name):
         raise TakenName("a command has small letters, digits and hyphens in its name, at most 40")
-    if (ours := _row_called(name, COMMANDS)) is not None:
+    if (ours := _row_called(name, OUR_COMMANDS)) is not None:
         raise TakenName(f"/{name} is a command of oi-tui" if ours.slash == name else f"/{name} means /{ours.slash}")
 
 
@@ -63,7 +66,7 @@ class CommandSet:
         """One more, until the program ends; TakenName if its id or its name is taken."""
         if row.slash:
             check_new_name(row.slash)
-        for one in (*COMMANDS, *self._added):
+        for one in (*OUR_COMMANDS, *self._added):
             if row.id == one.id or (row.slash and row.slash == one.slash):
                 raise TakenName(f"there is a command {row.slash or row.id} already")
         self._added.append(row)
@@ -73,7 +76,7 @@ class CommandSet:
         self._choices[command_id] = choices
 
     def _ours(self) -> tuple[Command, ...]:
-        return tuple(map(self._with_choices, COMMANDS)) if self._choices else COMMANDS
+        return tuple(map(self._with_choices, OUR_COMMANDS)) if self._choices else OUR_COMMANDS
 
     def _with_choices(self, row: Command) -> Command:
         if not (more := self._choices.get(row.id)) or not row.arguments:

@@ -1,38 +1,17 @@
 """Everything a person can tell the program to do, once: keys, palette, slash commands, completion, help derive from it.
-A row has either an `action` of the screen or the app, or a `verb` that is sent to the engine as it is."""
+A row has either an `action` of the screen or the app, or a verb that is sent to the engine: `argument_verbs.py` has
+those, because the first frame shows keys and asks the engine nothing."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from oi_tui.app.commands.argument_verbs import (
-    approval_verb,
-    budget_verb,
-    changes_verb,
-    complete_verb,
-    function_verb,
-    keep_verb,
-    kernel_verb,
-    model_verb,
-    plan_mode_verb,
-    rule_verb,
-)
 from oi_tui.app.commands.theme_folders import theme_folders
-from oi_tui.app.engine.core.session_records import ExportFormat
-from oi_tui.app.engine.core.tool_verbs import FindSkills, FindTools, LookPurpose
-from oi_tui.app.engine.core.verbs import (
-    AnyVerb,
-    Clear,
-    Compact,
-    Detach,
-    FindInstructions,
-    Pause,
-    ReadContext,
-    Restart,
-    Retry,
-    TellUsage,
-)
 from oi_tui.themes.loader import AUTO, theme_names
+
+if TYPE_CHECKING:  # not for the first frame
+    from oi_tui.app.engine.core.session_records import ExportFormat
+    from oi_tui.app.engine.core.tool_verbs import LookPurpose
+    from oi_tui.app.engine.core.verbs import AnyVerb
 
 
 class Argument(NamedTuple):
@@ -78,7 +57,8 @@ class Command(NamedTuple):
     """The Textual action that asks for the argument, where a list in the palette is not enough."""
     action: str = ""
     """A Textual action; ARGUMENT is replaced by the argument of the slash command."""
-    verb: Callable[[str], AnyVerb] | None = None
+    verb: "Callable[[str], AnyVerb] | None" = None
+    """What makes the verb of an argument; of our own, `command_set.py` puts it in."""
     when: When = "always"
     decides: Callable[[str], bool] = lambda argument: False
     """Whether, with this argument, it decides about code or about how that is decided: no macro holds it."""
@@ -119,7 +99,7 @@ _RULES = {
     "ask": "Ask each time: ask Shell(git push *)",
     "deny": "Never run it: deny Shell(rm *)",
 }
-EXPORT_FORMATS: dict[ExportFormat, str] = {
+EXPORT_FORMATS: "dict[ExportFormat, str]" = {
     "ipynb": "Notebook (.ipynb)",
     "md": "Markdown (.md)",
     "html": "One page for a browser (.html)",
@@ -133,7 +113,7 @@ def _themes() -> Mapping[str, str]:
 
 
 _SCOPE = Argument("turn|block|session", required=False)
-_ON_FILES: tuple[tuple[LookPurpose, str, str], ...] = (
+_ON_FILES: "tuple[tuple[LookPurpose, str, str], ...]" = (
     ("undo", "Undo changes of files", "Files as before the last turn that changed some"),
     ("redo", "Redo changes of files", "What was undone last, made again"),
     ("diff", "Changes of files", "What the last turn that changed files did to them"),
@@ -163,16 +143,16 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "model", "Choose a model", "Another model, or a list to choose from", slash="model", shell="models",
-        arguments=(Argument("NAME", required=False),), verb=model_verb,
+        arguments=(Argument("NAME", required=False),),
     ),
     Command(
         "approve", "Approval mode", "Approval mode: ask, auto (all but destructive code runs), plan, never",
-        slash="approve", arguments=(Argument("ask|auto|plan|never", lambda: APPROVAL_HELP),), verb=approval_verb,
+        slash="approve", arguments=(Argument("ask|auto|plan|never", lambda: APPROVAL_HELP),),
         decides=lambda argument: True,
     ),
     Command(
         "plan", "Plan mode", "The model plans and runs nothing until you accept the plan; off: the mode before",
-        slash="plan", arguments=(Argument("on|off", required=False),), verb=plan_mode_verb, decides="off".__eq__,
+        slash="plan", arguments=(Argument("on|off", required=False),), decides="off".__eq__,
     ),
     Command(
         "steps", "Plan", "The plan's steps, beside the timeline: change them; press again to focus, again to close",
@@ -180,45 +160,44 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "budget", "Budget", "What this session may cost; alone, what it has cost", slash="budget",
-        arguments=(Argument("USD|N tokens|off", required=False),), verb=budget_verb, decides=bool,
+        arguments=(Argument("USD|N tokens|off", required=False),), decides=bool,
     ),
-    *(Command(name, title, said, slash=name, arguments=(_SCOPE,), verb=partial(changes_verb, name), when="begun")
+    *(Command(name, title, said, slash=name, arguments=(_SCOPE,), when="begun")
       for name, title, said in _ON_FILES),
     Command(
         "usage", "Usage", "What was spent in this session, today and this month", slash="usage", shell="usage",
-        verb=lambda _: TellUsage(),
     ),
     Command(
         "complete", "Insist on completion", "The model continues until it says that the task is done", slash="complete",
-        arguments=(Argument("on|off", lambda: COMPLETE_HELP),), verb=complete_verb,
+        arguments=(Argument("on|off", lambda: COMPLETE_HELP),),
     ),
     Command(
         "pause", "Pause after this step", "The turn stops before the next step; enter continues", slash="pause",
-        when="turn", verb=lambda _: Pause(),
+        when="turn",
     ),
     Command(
         "rule", "A rule for this session", "Until the session is left: /rule allow Shell(git log *)", slash="rule",
-        arguments=(Argument("allow|ask|deny", lambda: _RULES), Argument("RULE")), verb=rule_verb,
+        arguments=(Argument("allow|ask|deny", lambda: _RULES), Argument("RULE")),
         decides=lambda argument: argument.split(" ")[0] not in ("ask", "deny"),
     ),
     Command(
         "instructions", "Instructions", "What the model reads before your first prompt, and from where; edit yours",
-        slash="instructions", verb=lambda _: FindInstructions(),
+        slash="instructions",
     ),
     Command(
         "keep", "Keep a function", "A function of this session, tested, for every session; alone, the last one",
-        slash="keep", arguments=(Argument("NAME", required=False),), verb=keep_verb, when="begun",
+        slash="keep", arguments=(Argument("NAME", required=False),), when="begun",
         decides=lambda argument: argument.endswith(" yes"),
     ),
     Command(
         "use", "Use a kept function", "Define a function that you kept in this session's kernel; alone, list them",
-        slash="use", arguments=(Argument("NAME", required=False),), verb=function_verb,
+        slash="use", arguments=(Argument("NAME", required=False),),
     ),
     Command(
         "skills", "Skills and functions", "Skills and kept functions: find, look, use, edit, test, remove",
-        slash="skills", shell="skills", verb=lambda _: FindSkills(),
+        slash="skills", shell="skills",
     ),
-    Command("tools", "Tools", "What the model may call; switch one off", slash="tools", verb=lambda _: FindTools()),
+    Command("tools", "Tools", "What the model may call; switch one off", slash="tools"),
     Command(
         "profile", "Profile", "Use a profile of your settings in this session, as far as it can change now",
         slash="profile", shell="profile", arguments=(Argument("NAME", _profiles),),
@@ -226,11 +205,11 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "restart", "Restart the kernels", "New kernels: variables are lost, the conversation stays", slash="restart",
-        arguments=(Argument("LANGUAGE", required=False),), verb=lambda argument: Restart(language=argument or None),
+        arguments=(Argument("LANGUAGE", required=False),),
     ),
     Command(
         "kernel", "Choose a kernel", "Run Python in another environment or on a server; alone, list all",
-        slash="kernel", shell="kernels", arguments=(Argument("NAME [yes]", required=False),), verb=kernel_verb,
+        slash="kernel", shell="kernels", arguments=(Argument("NAME [yes]", required=False),),
         decides=lambda argument: argument.endswith(" yes"),
     ),
     Command(
@@ -240,16 +219,14 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "compact", "Summarise the context", "The model reads a summary of all but the last turn; the session keeps all",
         slash="compact", arguments=(Argument("WHAT MATTERS", required=False),),
-        verb=lambda argument: Compact(focus=argument),
     ),
     Command(
         "context", "Context", "What takes the room in the model's context; pin blocks or leave them out",
-        slash="context", verb=lambda _: ReadContext(),
+        slash="context",
     ),
-    Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear", verb=lambda _: Clear()),
+    Command("clear", "Clear", "Forget the conversation and the kernels' state", slash="clear"),
     Command(
         "retry", "Retry the last turn", "Continue where the last turn ended", slash="retry", when="rest",
-        verb=lambda _: Retry(),
     ),
     Command(
         "sandbox", "Sandbox and trust", "What code can do in this folder, and whether it is trusted; change both",
@@ -329,7 +306,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "detach", "Detach", "Leave: kernels and the turn keep running without a screen; oi-tui attach reconnects",
-        slash="detach", shell="attach", verb=lambda _: Detach(),
+        slash="detach", shell="attach",
     ),
     Command("suspend", "Suspend", "Back to the shell; fg returns", key="ctrl+z", action="app.suspend_process"),
     Command("quit", "Quit", "Save and quit; asks when something runs", key="ctrl+q", slash="quit", action="app.quit"),

@@ -17,8 +17,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.protocol import PROTOCOL_VERSION, Configure, Detached, Failed, Hello, Reply, fatal_reply
+from oi_tui.app.engine.core.protocol import PROTOCOL_VERSION, Detached, Failed, Hello, Reply, fatal_reply
 from oi_tui.app.engine.core.protocol_lines import ProtocolError, decode_reply, encode_message
 from oi_tui.app.engine.core.verbs import AnyVerb, Close, Detach
 from oi_tui.app.frontend.waiting_engine import ForkedProcess, WaitingEngine

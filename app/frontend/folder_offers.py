@@ -9,7 +9,7 @@ from oi_tui.app.engine.core.settings import SandboxSection
 from oi_tui.app.engine.text.safe import visible_text
 from oi_tui.app.engine.trust.command_files import commands_in_words
 from oi_tui.app.engine.trust.folder_check import FolderCheck, FolderContent, check_folder
-from oi_tui.app.engine.trust.instruction_files import files_in_words
+from oi_tui.app.engine.trust.folder_instructions import files_in_words
 from oi_tui.app.engine.trust.skill_files import skills_in_words
 from oi_tui.app.frontend.workplace import LOCK, FolderChoice, Workplace
 

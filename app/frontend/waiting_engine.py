@@ -18,8 +18,6 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
-import oi_tui.app.engine.transcript.transcript  # noqa: F401 - the screen and the engine fold events
-
 NAME = "oi-tui engine"
 """Of the process, where its command line is the screen's; Linux takes 15 bytes."""
 

@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.modes import stricter_sandbox
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.values import SandboxMode
 from oi_tui.app.engine.trust.folder_decisions import FolderDecision, FolderDecisions

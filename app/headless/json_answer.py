@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.environments.discovery import choose_environment
 from oi_tui.app.engine.structured.answer_schema import AnswerSchema
 from oi_tui.app.engine.structured.schema_files import names_model, read_schema

@@ -7,15 +7,14 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, TextArea
 
-from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.core.verbs import Decide, FindModels, Retry
-from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.stray_keys import ERASE
 from oi_tui.widgets.text_box import with_line_feeds
 
 if TYPE_CHECKING:  # slow imports that the first frame does not need
+    from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
+    from oi_tui.app.frontend.bridge import Bridge
     from oi_tui.app.screens.recall import Recall
     from oi_tui.widgets.approval import ApprovalPanel
     from oi_tui.widgets.enter_line import EnterLine
@@ -29,9 +28,11 @@ FULL = "-approval-full"
 class Bottom(Vertical):
     """One of three is shown: the composer, the question about code, the question of running code."""
 
-    def __init__(self, bridge: Bridge, *, id: str | None = None) -> None:
+    _bridge: "Bridge"
+    """Set with what asks for it, by `add`."""
+
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._bridge = bridge
         self._approval: ApprovalPanel | None = None
         self._question: QuestionPanel | None = None
         self._recall: Recall | None = None
@@ -46,6 +47,7 @@ class Bottom(Vertical):
 
     async def add(
         self,
+        bridge: "Bridge",
         approval: "ApprovalPanel",
         question: "QuestionPanel",
         trouble: "TroubleRow",
@@ -55,6 +57,7 @@ class Bottom(Vertical):
     ) -> None:
         """Mount the two panels with questions and the widgets above the prompt, and set a callback for changes of the
         text."""
+        self._bridge = bridge
         approval.display = question.display = False
         for part, before in ((approval, None), (question, None), (trouble, 0)):
             await pause.wait()
@@ -63,7 +66,7 @@ class Bottom(Vertical):
         self._enter_line = enter
         self.fit()
 
-    def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
+    def ask(self, decision: "DecisionRequested | None", question: "InputRequested | None") -> None:
         """Bring up what waits for the person, or the composer."""
         assert self._approval is not None
         assert self._question is not None
@@ -90,14 +93,17 @@ class Bottom(Vertical):
 
     def _offer_help(self) -> None:
         """After an error that something can be done about, say what and by which key."""
+        if self._trouble is None:
+            return
         transcript, area = self._bridge.transcript, self.query_one(PromptArea)
         at_rest = not (transcript.turn_open or self._bridge.stopped)
         free = not area.text and self.screen.focused in (area, None) and self.screen.is_current
-        if self._trouble is not None:
-            self._trouble.offer(transcript.blocks if at_rest else (), take_keys=free)
+        self._trouble.offer(transcript.blocks if at_rest else (), take_keys=free)
 
     def offer_enter(self, now: float) -> None:
         """Say above the prompt what Enter on an empty prompt continues, if anything."""
+        if self._enter_line is None:
+            return
         bridge, area = self._bridge, self.query_one(PromptArea)
         if bridge.waits_to_retry:
             words = "The model waits before its next attempt."
@@ -105,7 +111,7 @@ class Bottom(Vertical):
             words = "⏸ The turn is paused."
         else:
             words = ""
-        if self._enter_line is None or not (words or self._enter_line.is_attached):
+        if not (words or self._enter_line.is_attached):
             return
         if not self._enter_line.is_attached:  # few sessions need it
             self.query_one(Composer).mount(self._enter_line, before=0)
@@ -116,16 +122,14 @@ class Bottom(Vertical):
     def take_enter(self, pressed: float) -> None:
         """Enter was pressed at this moment, in an empty prompt: it counts only if it was offered then."""
         if self._enter_line is not None and self._enter_line.counts(pressed):
-            self._bridge.send(Retry(now=self._bridge.waits_to_retry))
+            self._bridge.send(self._enter_line.verb(now=self._bridge.waits_to_retry))
 
     def on_trouble_row_command_chosen(self, event: "TroubleRow.CommandChosen") -> None:
         """What helps against the error that ended the turn."""
         event.stop()
         self.query_one(PromptArea).focus()
-        if event.what == "retry":
-            self._bridge.send(Retry())
-        elif event.what == "model":
-            self._bridge.send(FindModels())
+        if event.verb is not None:
+            self._bridge.send(event.verb)
 
     def go_on_writing(self, text: str, *, pasted: bool) -> None:
         """Put what arrived elsewhere into the prompt, which has the keys from now on."""
@@ -185,7 +189,7 @@ class Bottom(Vertical):
         """The answer to the question about code; of an edited call, the next question comes from the engine."""
         event.stop()
         self._bridge.send(event.answer)
-        if isinstance(event.answer, Decide):
+        if event.is_final:
             self._bring_up("composer")
             self.on_decided()
 

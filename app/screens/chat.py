@@ -1,15 +1,16 @@
 """The main screen: the timeline above, the bottom region below it, and the status line.
 
-It turns messages of widgets into verbs, and what the bridge says into calls of widgets. What a verb does, and
-what a block looks like, is known elsewhere.
+It hands messages of widgets on, as soon as there is somebody to take them: the first frame is composed without anything
+that knows the engine (`session_side.py`), or what a block looks like (`chat_parts.py`).
 """
 
 import asyncio
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,58 +21,30 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 from oi_tui.app.commands.registry import bindings
-from oi_tui.app.engine.core.blocks import Block, NoticeBlock, UserBlock
-from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
-from oi_tui.app.engine.core.extractions import ExtractionFound
-from oi_tui.app.engine.core.kernel_looks import FrameSeen, NamesFound, VariableSeen, VariablesFound, WidgetsFound
-from oi_tui.app.engine.core.library_replies import FormatsFound, PromptsFound
-from oi_tui.app.engine.core.protocol import (
-    AboutModels,
-    AboutSessions,
-    ContextFound,
-    Detached,
-    DraftKept,
-    InstructionsFound,
-    KernelsFound,
-    ModelsFound,
-    PromptsQueued,
-    ViewReply,
-)
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.core.tool_replies import AboutTools, ChangesFound
-from oi_tui.app.engine.core.verbs import SetApproval
-from oi_tui.app.frontend.bridge import Bridge
-from oi_tui.app.frontend.client import Connect
-from oi_tui.app.frontend.session_status import next_approval
+from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.bottom import FULL, Bottom
-from oi_tui.app.screens.brief_runs import BriefRuns
-from oi_tui.app.screens.leaving import Leaving
-from oi_tui.app.screens.prompt_desk import PromptDesk
-from oi_tui.app.screens.stop_keys import StopKeys
 from oi_tui.app.screens.typing_pause import TypingPause
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.arming import Arming, Clock
 from oi_tui.widgets.composer import Composer, PromptArea
 from oi_tui.widgets.prompt_start import PromptStarted
-from oi_tui.widgets.status import Status, StatusBar, runs_unasked
+from oi_tui.widgets.status import StatusBar
 from oi_tui.widgets.text_box import CompletesCode
 from oi_tui.widgets.timeline.graphics import Graphics
 from oi_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # slow imports that the first frame does not need
+    from oi_tui.app.frontend.bridge import Bridge
+    from oi_tui.app.frontend.client import Connect
     from oi_tui.app.screens.chat_parts import Parts
-    from oi_tui.app.screens.setup import SetupScreen
+    from oi_tui.app.screens.leaving import Leaving
+    from oi_tui.app.screens.prompt_desk import PromptDesk
+    from oi_tui.app.screens.session_side import ProgressFollower, SessionSide
+    from oi_tui.app.screens.stop_keys import StopKeys
 
 WIDE = 100
 """Columns from which on the variables are beside the timeline; on a narrower screen they are below it."""
-
-
-class ProgressFollower(Protocol):
-    """Gets whatever waits for the user (the id "" if nothing does), and whether the last message is an error."""
-
-    def __call__(self, request_id: str, *, is_input: bool, busy: bool, failed: bool) -> None:
-        """Something happened in the session."""
-        ...
 
 
 def _ignore_progress(request_id: str, *, is_input: bool, busy: bool, failed: bool) -> None:
@@ -86,48 +59,59 @@ class ChatScreen(Screen[None]):
 
     def __init__(
         self,
-        connect: Connect,
+        connect: "Connect",
         settings: Settings,
         palette: Palette,
         *,
         session_id: str | None = None,
         clock: Clock = time.monotonic,
         recorded: bool = False,
-        follow: ProgressFollower = _ignore_progress,
+        follow: "ProgressFollower" = _ignore_progress,
         outlives: bool = False,
+        workplace: Workplace | None = None,
     ) -> None:
         """`follow` gets the session's state whenever something happens in it. `outlives`: the engine keeps running,
         detached, if the terminal is lost."""
         super().__init__()
-        self.brief_runs = BriefRuns(
-            self, lambda seconds, work: asyncio.get_running_loop().call_later(seconds, self.call_next, work)
-        )
-        self.bridge = Bridge(
-            connect, self.brief_runs, session_id=session_id, settings=settings, recorded=recorded, clock=clock
-        )
         self.palette = palette
         self.settings = settings
         self._clock = clock
-        self._follow = follow
         self._arming = Arming(clock)
         self.typing_pause = TypingPause()
-        self.desk = PromptDesk(self, self.bridge)
-        self.stops = StopKeys(self.bridge, self.desk, clock)
         self._queued, self._pressed = 0, clock()
-        self._setup: SetupScreen | None = None
         self._parts: Parts | None = None
         self.begin: Callable[[], None] = lambda: None
         """What is done as soon as there is a prompt."""
         self.complete = asyncio.Event()
         """Set when everything is there that the first frame did without."""
-        self.leaving = Leaving(self, self.bridge, self.complete, self.typing_pause, outlives=outlives)
         self.graphics = Graphics("none" if settings.screen.images == "off" else "cells")
+
+        def open_side() -> "SessionSide":
+            from oi_tui.app.screens.session_side import SessionSide  # with all that an engine can say
+
+            return SessionSide(
+                self,
+                connect,
+                settings,
+                parts=lambda: self.parts,
+                show_queued=self.show_queued,
+                complete=self.complete,
+                pause=self.typing_pause,
+                session_id=session_id,
+                clock=clock,
+                recorded=recorded,
+                follow=follow,
+                outlives=outlives,
+                workplace=workplace,
+            )
+
+        self._open_side = open_side
 
     def compose(self) -> ComposeResult:
         """The welcome, one of several in the bottom region, then the status."""
         with Horizontal(id="upper", classes="-welcome"):
             yield Welcome(id="welcome")
-        yield Bottom(self.bridge, id="bottom")
+        yield Bottom(id="bottom")
         yield StatusBar(clock=self._clock, id="status")
 
     def on_mount(self) -> None:
@@ -140,8 +124,9 @@ class ChatScreen(Screen[None]):
     async def _complete(self) -> None:
         """Everything the first frame does not need, while the engine with the content starts."""
         await self.typing_pause.wait()  # as before each step: keys that came meanwhile are painted first
-        self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))
+        self.query_one(Welcome).look_at(Path())
         await self.typing_pause.wait()
+        await self.typing_pause.import_aside("oi_tui.app.screens.session_side")
         self.run_worker(self.bridge.run(self.complete), name="engine", exclusive=True)
         await self.typing_pause.wait()
         await self.typing_pause.import_aside("oi_tui.app.screens.chat_parts")
@@ -152,7 +137,9 @@ class ChatScreen(Screen[None]):
         await self.typing_pause.wait()
         await self.query_one("#upper").mount(parts.pane)
         bottom = self.query_one(Bottom)
-        await bottom.add(parts.approval, parts.question, parts.trouble, parts.enter, parts.recall, self.typing_pause)
+        await bottom.add(
+            self.bridge, parts.approval, parts.question, parts.trouble, parts.enter, parts.recall, self.typing_pause
+        )
         self._parts = parts
         self.watch(parts.timeline, "cursor", self.show_keys, init=False)
         if isinstance(self.app, CompletesCode):
@@ -165,6 +152,30 @@ class ChatScreen(Screen[None]):
         self.complete.set()
         parts.keys.begin(self, self.show_keys)
         parts.expect_plugins(self.typing_pause)
+
+    @cached_property
+    def _side(self) -> "SessionSide":
+        return self._open_side()
+
+    @property
+    def bridge(self) -> "Bridge":
+        """The road to the engine."""
+        return self._side.bridge
+
+    @property
+    def desk(self) -> "PromptDesk":
+        """What interprets the prompt."""
+        return self._side.desk
+
+    @property
+    def stops(self) -> "StopKeys":
+        """What Escape and Ctrl+C stop."""
+        return self._side.stops
+
+    @property
+    def leaving(self) -> "Leaving":
+        """How the screen is left."""
+        return self._side.leaving
 
     @property
     def parts(self) -> "Parts":
@@ -200,30 +211,9 @@ class ChatScreen(Screen[None]):
         elif self.focused is None:
             self.query_one(Bottom).focus_shown()
 
-    # -- what the bridge calls ---------------------------------------------------------------------------
-
-    def reset(self, blocks: Sequence[Block]) -> None:
-        was_above = self.parts.pane.has_focus_within
-        stays = self.parts.pane.reset(blocks)
-        self.query_one(Bottom).note_past()
-        self._show_timeline(bool(blocks))
-        if was_above and not stays:
-            self.query_one(Bottom).focus_shown()  # what had the focus is not on the screen any more
-        self.query_one(PromptArea).set_history([block.text for block in blocks if isinstance(block, UserBlock)])
-
-    def put(self, index: int, block: Block) -> None:
-        if index == 0:
-            self._show_timeline(True)
-        self.parts.timeline.put(index, block)
-
-    def show_status(self, status: Status, queued: int) -> None:
-        """The bottom line, the hint beside the prompt, and examples that fit the session's folder."""
-        self.query_one(StatusBar).status = status
-        if folder := self.bridge.transcript.cwd:
-            self.query_one(Welcome).look_at(Path(folder))
-        self.query_one(Welcome).tell_situation(asks=not runs_unasked(status), model=status.model if folder else None)
-        self.desk.offer_tour(status.model)
-        self._queued = queued
+    def show_queued(self, count: int) -> None:
+        """So many prompts wait."""
+        self._queued = count
         self.show_keys()
 
     @on(DescendantFocus)
@@ -252,53 +242,6 @@ class ChatScreen(Screen[None]):
             hint = key_hint(area, ("composer.newline", "new line"))
         self.query_one(Composer).hint = hint
         self.query_one(Bottom).offer_enter(self._clock())
-
-    def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
-        """Bring up what waits for the person, or the composer."""
-        self.query_one(Bottom).ask(decision, question)
-        self.parts.steps.follow()
-        waits = decision or question
-        if waits is not None:
-            self.parts.pane.anchor_to_bottom()
-        last = self.bridge.transcript.blocks[-1:]
-        failed = any(isinstance(block, NoticeBlock) and block.level == "error" for block in last)
-        request_id = waits.request_id if waits is not None else ""
-        self._follow(request_id, is_input=decision is None, busy=self.bridge.transcript.turn_open, failed=failed)
-
-    def show(self, reply: ViewReply) -> None:
-        """An answer that is not part of the session: about models, downloads, variables, other sessions."""
-        if isinstance(reply, ModelsFound | KernelsFound):
-            self.parts.choices.note(reply)
-        match reply:
-            case VariablesFound() | VariableSeen() | FrameSeen() | WidgetsFound():
-                self.parts.variables.take(reply)
-            case _ if isinstance(reply, AboutSessions):
-                self.parts.sessions.take(reply)
-            case PromptsFound() | DraftKept():
-                self.parts.recall.show(reply)
-            case PromptsQueued():
-                self.desk.show_queued(reply)
-            case NamesFound():
-                self.parts.names.show(reply)
-            case Detached():
-                self.leaving.follow(reply)
-            case ContextFound() | ChangesFound():
-                self.parts.pane.show_found(reply)
-            case KernelsFound():
-                self.parts.kernels.show(reply)
-            case _ if isinstance(reply, AboutTools | FormatsFound | ExtractionFound):
-                self.parts.take(reply)
-            case InstructionsFound():
-                from oi_tui.app.screens.instructions_screen import show_instructions  # seldom seen
-
-                show_instructions(self.app, reply, self.bridge, self.settings, self.palette)
-            case _ if isinstance(reply, AboutModels) and self._setup is not None and self._setup.is_attached:
-                self._setup.show(reply)
-            case ModelsFound():
-                from oi_tui.app.screens.setup import SetupScreen  # seldom seen
-
-                self._setup = SetupScreen(reply, self.desk.choose_model, model=self.bridge.transcript.model)
-                self.app.push_screen(self._setup)
 
     async def on_prompt_area_submitted(self, event: PromptArea.Submitted) -> None:
         """A prompt, the person's own code, or a command."""
@@ -338,7 +281,7 @@ class ChatScreen(Screen[None]):
             on_top = (self.query_one(Bottom), self._parts.pane)
             if any(part.step_back() for part in (on_top if self.focused is not self._parts.timeline else on_top[::-1])):
                 return
-        if not self.stops.interrupt():
+        if self._parts is None or not self.stops.interrupt():
             self.query_one(Bottom).focus_shown()
 
     def action_page(self, step: int) -> None:
@@ -386,15 +329,6 @@ class ChatScreen(Screen[None]):
             case "macro":
                 self.desk.commander.macros.obey(argument)
             case "approval":
-                self.desk.set_approval(SetApproval(mode=next_approval(self.query_one(StatusBar).status)))
+                self._side.switch_approval()
             case _:
                 self._parts.act(name, argument)
-
-    def _show_timeline(self, shown: bool) -> None:
-        self.query_one("#upper").set_class(
-            not shown, "-welcome"
-        )  # on the screen, it would style every widget once more
-        if shown:
-            self.parts.expect_actions(self.typing_pause)
-        if not shown:
-            self.query_one(Welcome).look_at(Path(self.bridge.transcript.cwd or "."))

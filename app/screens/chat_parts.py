@@ -80,7 +80,7 @@ class Parts:
         desk: PromptDesk,
     ) -> None:
         """All of them; `desk` reads what the person writes."""
-        self._bridge, self._desk, self._palette, self._graphics = bridge, desk, palette, graphics
+        self._bridge, self._desk, self.palette, self._graphics = bridge, desk, palette, graphics
         self._editor = settings.screen.editor
         prompt = desk.area
         self.names = KernelNames(bridge, desk)
@@ -110,7 +110,7 @@ class Parts:
         """What plugins add to the screen."""
         from oi_tui.app.screens.plugin_desk import PluginDesk  # with all that calls plugins
 
-        return PluginDesk(self._bridge, self._desk, self._palette)
+        return PluginDesk(self._bridge, self._desk, self.palette)
 
     @cached_property
     def sessions(self) -> "SessionsPanel":
@@ -126,7 +126,7 @@ class Parts:
         """The place to look at one of them."""
         from oi_tui.widgets.sessions.preview import Preview  # as above
 
-        blocks = Timeline(palette=self._palette, graphics=self._graphics, id="preview-blocks")
+        blocks = Timeline(palette=self.palette, graphics=self._graphics, id="preview-blocks")
         return Preview(blocks, home=str(Path.home()), id="preview")
 
     @cached_property
@@ -148,7 +148,7 @@ class Parts:
         """Skills and kept functions."""
         from oi_tui.app.screens.skill_screens import SkillScreens  # as above
 
-        return SkillScreens(self._bridge, self._desk, self._palette, self._editor)
+        return SkillScreens(self._bridge, self._desk, self.palette, self._editor)
 
     @cached_property
     def extractions(self) -> "ExtractDesk":
@@ -268,7 +268,7 @@ class Parts:
         if "preview" in vars(self):
             self.preview.timeline.set_look(palette=palette)
         self.approval.set_palette(palette)
-        self._palette = palette
+        self.palette = palette
         if "plugins" in vars(self):
             self.plugins.palette = palette
         if "skills" in vars(self):

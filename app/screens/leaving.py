@@ -65,7 +65,6 @@ class Leaving:
 
     async def tell_detached(self) -> None:
         """Sessions that run without a screen are easily forgotten."""
-        await self._complete.wait()
         await self._pause.import_aside("oi_tui.app.frontend.attaching")
         # Nothing of it is needed for the first frame.
         from oi_tui.app.frontend.attaching import live_sessions

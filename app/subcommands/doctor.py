@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.offline import go_offline
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.paths import config_dir
 from oi_tui.app.engine.files.settings_file import settings_path

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 
 from oi_tui.app.build import make_engine, make_tool_kernels
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.encoding import decode_arguments
 from oi_tui.app.engine.core.errors import KernelError, SettingsError
 from oi_tui.app.engine.core.events import (
@@ -22,7 +23,7 @@ from oi_tui.app.engine.core.events import (
     ProgressReported,
 )
 from oi_tui.app.engine.core.outputs import ErrorOutput, RichOutput
-from oi_tui.app.engine.core.protocol import Batch, Configure, Failed, PromptsQueued
+from oi_tui.app.engine.core.protocol import Batch, Failed, PromptsQueued
 from oi_tui.app.engine.core.tool_replies import ServersFound, ToolRecord, ToolsFound
 from oi_tui.app.engine.core.tool_verbs import CallTool, FindServers, FindTools, TestFunction
 from oi_tui.app.engine.core.verbs import Answer, AnyVerb, Decide, Open, Settle

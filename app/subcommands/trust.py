@@ -54,7 +54,8 @@ def _show_decision(place: Path) -> None:
     """SettingsError if it cannot be relied on: it is not trusted then."""
     from oi_tui.app.engine.files.command_folder import find_command_files
     from oi_tui.app.engine.trust.command_files import commands_in_words
-    from oi_tui.app.engine.trust.instruction_files import files_in_words, find_instruction_files
+    from oi_tui.app.engine.trust.folder_instructions import files_in_words
+    from oi_tui.app.engine.trust.instruction_files import find_instruction_files
     from oi_tui.app.engine.trust.rule_files import project_rules
     from oi_tui.app.engine.trust.skill_files import find_folder_skills, skills_in_words
 

@@ -13,9 +13,10 @@ import msgspec
 
 from oi_tui.app.build import make_engine
 from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted, NoticeAdded, RerunFinished, SessionOpened
 from oi_tui.app.engine.core.ids import new_id
-from oi_tui.app.engine.core.protocol import Batch, Configure, Failed
+from oi_tui.app.engine.core.protocol import Batch, Failed
 from oi_tui.app.engine.core.verbs import Open, Rebuild
 from oi_tui.app.engine.files.paths import data_dir, private_dir
 from oi_tui.app.engine.log.recording.form import Recording

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import HEADLESS_LIMIT, KernelSection, Settings
 from oi_tui.app.flags import Flags, plain_flags, with_time_limit
 from oi_tui.app.frontend.client import ProcessClient

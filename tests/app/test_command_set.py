@@ -2,8 +2,8 @@
 
 import pytest
 
-from oi_tui.app.commands.command_set import CommandSet, TakenName
-from oi_tui.app.commands.registry import COMMANDS, Argument, Command, Situation
+from oi_tui.app.commands.command_set import OUR_COMMANDS, CommandSet, TakenName
+from oi_tui.app.commands.registry import Argument, Command, Situation
 from oi_tui.app.subcommands import SUBCOMMANDS, subcommand
 
 
@@ -12,17 +12,17 @@ def row(name: str) -> Command:
 
 
 def test_C5_each_row_has_a_name_of_its_own_and_names_subcommands_that_exist() -> None:
-    ids, slashes = [one.id for one in COMMANDS], [one.slash for one in COMMANDS if one.slash]
+    ids, slashes = [one.id for one in OUR_COMMANDS], [one.slash for one in OUR_COMMANDS if one.slash]
     assert len(set(ids)) == len(ids)
     assert len(set(slashes)) == len(slashes)
-    for one in COMMANDS:
+    for one in OUR_COMMANDS:
         assert bool(one.action) != bool(one.verb)
         assert not one.shell or one.shell.split()[0] in SUBCOMMANDS
     assert all(subcommand(name) is not None for name in SUBCOMMANDS)
 
 
 def test_C5_a_command_that_does_not_apply_says_why() -> None:
-    rows = {one.id: one for one in COMMANDS}
+    rows = {one.id: one for one in OUR_COMMANDS}
     quiet, running = Situation(), Situation(turn_open=True, busy=True)
     assert rows["pause"].why_not(quiet) == "no turn is running"
     assert rows["pause"].why_not(running) == ""
@@ -34,8 +34,8 @@ def test_C5_a_command_that_does_not_apply_says_why() -> None:
 
 
 def test_C5_what_decides_about_code_is_marked_so() -> None:
-    rows = {one.id: one for one in COMMANDS}
-    assert [one.id for one in COMMANDS if one.decides("x")] == [
+    rows = {one.id: one for one in OUR_COMMANDS}
+    assert [one.id for one in OUR_COMMANDS if one.decides("x")] == [
         *("approve", "budget", "rule", "profile", "sandbox", "settings", "mode")
     ]
     assert rows["rule"].decides("allow Shell(ls)")
@@ -58,7 +58,7 @@ def test_C5_what_others_add_takes_no_name_of_ours(name: str, why: str) -> None:
     commands = CommandSet()
     with pytest.raises(TakenName, match=why):
         commands.add(row("fine")._replace(slash=name)) if name else commands.add(row(" "))
-    assert commands.rows() == COMMANDS
+    assert commands.rows() == OUR_COMMANDS
 
 
 def test_C5_what_others_add_is_found_and_changes_no_beginning_of_a_name_of_ours() -> None:
@@ -66,7 +66,7 @@ def test_C5_what_others_add_is_found_and_changes_no_beginning_of_a_name_of_ours(
     commands.add(row("greet"))
     with pytest.raises(TakenName, match="there is a command greet already"):
         commands.add(row("greet")._replace(id="third"))
-    assert [one.id for one in commands.rows()[len(COMMANDS) :]] == ["plugin.greet", "plugin.themed"]
+    assert [one.id for one in commands.rows()[len(OUR_COMMANDS) :]] == ["plugin.greet", "plugin.themed"]
     named = {name: found.id for name in ("the", "themed", "gre", "them") if (found := commands.by_name(name))}
     assert named == {"the": "theme", "themed": "plugin.themed", "gre": "plugin.greet", "them": "theme"}
     assert commands.find("plugin.greet") is not None

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from oi_tui.app.cli import program
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import ModelError
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import ModelSection, SandboxSection, Settings
 from oi_tui.app.engine.core.values import TOUR
 from oi_tui.app.engine.files import paths

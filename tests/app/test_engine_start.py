@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.verbs import KeepDraft, Open
 from oi_tui.app.frontend.client import ProcessClient

@@ -49,39 +49,23 @@ FirstFrame(connect, place.settings, workplace=place).run(headless=True, size=(12
 """
 
 MODULES = """
-    app app.commands app.commands.argument_verbs app.commands.registry app.commands.theme_folders app.engine
-    app.engine.core app.engine.core.extractions
-    app.engine.core.blocks app.engine.core.encoding app.engine.core.endings app.engine.core.errors
-    app.engine.core.context_use app.engine.core.events app.engine.core.instructions app.engine.core.kernel_choice
-    app.engine.core.kernel_looks app.engine.core.widget_controls
-    app.engine.core.library_replies app.engine.core.library_verbs app.engine.core.modes app.engine.core.tool_replies
-    app.engine.core.tool_verbs
-    app.engine.core.settings_section
-    app.engine.core.outcomes app.engine.core.outputs app.engine.core.plan app.engine.core.protocol
-    app.engine.core.protocol_lines
-    app.engine.core.session_records app.engine.core.settings app.engine.core.usage app.engine.core.values
-    app.engine.core.variable app.engine.core.verbs app.engine.files app.engine.files.given_file
-    app.engine.files.owned_file app.engine.files.paths app.engine.files.settings_file app.engine.files.whole_file
-    app.engine.text app.engine.text.lookalikes app.engine.text.safe app.engine.text.words app.engine.transcript
-    app.engine.transcript.action_changes app.engine.transcript.block_list
-    app.engine.transcript.block_places app.engine.transcript.coalesce
-    app.engine.transcript.event_log app.engine.transcript.open_blocks app.engine.transcript.plan_changes
-    app.engine.transcript.text_changes
-    app.engine.transcript.transcript app.engine.trust app.engine.trust.folder_decisions
-    app.engine.trust.folder_digests app.engine.trust.folder_settings app.engine.trust.instruction_files app.flags
-    app.frontend app.frontend.bridge app.frontend.client app.frontend.session_status app.frontend.waiting_engine
-    app.frontend.workplace app.look
-    app.opening app.screens app.screens.bottom app.screens.brief_runs app.screens.chat app.screens.leaving
-    app.screens.prompt_desk app.screens.stop_keys app.screens.typing_pause app.start app.terminal
-    app.terminal.calling app.terminal.compositing app.terminal.echo app.terminal.end_signals
+    app app.commands app.commands.registry app.commands.theme_folders app.engine app.engine.core
+    app.engine.core.configuration app.engine.core.encoding app.engine.core.errors app.engine.core.modes
+    app.engine.core.outcomes app.engine.core.settings app.engine.core.settings_section app.engine.core.usage
+    app.engine.core.values app.engine.files app.engine.files.given_file app.engine.files.owned_file
+    app.engine.files.paths app.engine.files.settings_file app.engine.files.whole_file app.engine.text
+    app.engine.text.lookalikes app.engine.text.safe app.engine.text.words app.engine.trust
+    app.engine.trust.folder_decisions app.engine.trust.folder_digests app.engine.trust.folder_settings
+    app.engine.trust.instruction_files app.flags app.frontend app.frontend.waiting_engine app.frontend.workplace
+    app.look app.opening app.screens app.screens.bottom app.screens.chat app.screens.typing_pause app.start
+    app.terminal app.terminal.calling app.terminal.compositing app.terminal.echo app.terminal.end_signals
     app.terminal.guarded_driver app.terminal.probe app.terminal.probing_driver app.terminal.screen_copy
     app.terminal.skeleton app.terminal.typing_order app.tui themes themes.loader themes.palette widgets
-    widgets.arming widgets.composer widgets.lettering widgets.paste_tokens widgets.prompt_start
-    widgets.status widgets.stray_keys
-    widgets.text_box widgets.timeline widgets.timeline.graphics widgets.welcome
+    widgets.arming widgets.composer widgets.lettering widgets.paste_tokens widgets.prompt_start widgets.status
+    widgets.stray_keys widgets.text_box widgets.timeline widgets.timeline.graphics widgets.welcome
 """
 """Those of ours that there are when the first frame is painted. Before a name is added: can it be imported when it is
-used first, or come with `chat_parts`?"""
+used first, or come with `session_side` or `chat_parts`?"""
 
 PATTERNS = """
     app.engine.text.safe.SPELLED_OUT app.engine.text.safe._INTRODUCER

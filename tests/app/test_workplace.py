@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import SettingsError
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, SandboxSection, Settings
 from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
 from oi_tui.app.engine.trust.folder_digests import folder_digests

@@ -12,8 +12,9 @@ from figures import ROUNDS, Budget, judge, spread, table
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.manager import start_new_async_kernel
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import ExecutionFinished
-from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Open, Run
 from oi_tui.app.engine.kernels.base import RunResult

@@ -24,8 +24,8 @@ import psutil
 import pytest
 
 from oi_tui.app.engine.core.blocks import Block
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import TurnEnded
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Open, Submit
 from oi_tui.app.engine.files.engine_sockets import connect_engine, engine_folder, peer_of

@@ -14,6 +14,7 @@ import msgspec
 import psutil
 import pytest
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     DecisionMade,
@@ -22,7 +23,7 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     TurnEnded,
 )
-from oi_tui.app.engine.core.protocol import PROTOCOL_VERSION, Batch, Configure, Failed, Hello, Reply, Request
+from oi_tui.app.engine.core.protocol import PROTOCOL_VERSION, Batch, Failed, Hello, Reply, Request
 from oi_tui.app.engine.core.protocol_lines import decode_reply, encode_message
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Leave, Open, Submit

@@ -11,9 +11,10 @@ import pytest_asyncio
 
 from oi_tui.app.build import local_client
 from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, ExecutionFinished, OutputAdded, TurnEnded
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Open, SetBudget, Submit, UseModel
 from oi_tui.app.engine.transcript.transcript import Transcript

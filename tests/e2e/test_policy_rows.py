@@ -7,9 +7,10 @@ import pytest
 
 from oi_tui.app.build import local_client
 from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import DecisionRequested, TurnEnded
-from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Open, Submit
 from oi_tui.app.engine.files.paths import config_dir

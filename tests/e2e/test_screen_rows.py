@@ -301,7 +301,7 @@ FAULTY = """
 import inspect, sys
 from pathlib import Path
 from oi_tui.app.frontend.client import ProcessClient
-from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.opening import run_screen
 from oi_tui.app.tui import OiTui

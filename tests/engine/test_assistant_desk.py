@@ -10,7 +10,7 @@ import pytest
 
 from oi_tui.app.build import make_engine, redactor_of
 from oi_tui.app.engine.core.blocks import NoticeBlock
-from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.engine_sockets import engine_sockets, socket_session
 from oi_tui.app.engine.session.assistant_desk import AssistantDesk

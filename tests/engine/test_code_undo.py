@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.blocks import Action, Block, CallBlock, CodeBlock, UserBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, FilesWritten, NoticeAdded, TurnEnded
 from oi_tui.app.engine.core.outputs import WrittenFiles
-from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.tool_replies import ChangesFound
 from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges, UndoScope

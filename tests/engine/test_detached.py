@@ -14,6 +14,7 @@ from typing import cast
 import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, UserBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import OiTuiError, StoreError
 from oi_tui.app.engine.core.events import (
     CodeFinished,
@@ -24,7 +25,7 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
-from oi_tui.app.engine.core.protocol import Batch, Configure, Detached, DraftKept, Failed, Hello
+from oi_tui.app.engine.core.protocol import Batch, Detached, DraftKept, Failed, Hello
 from oi_tui.app.engine.core.protocol_lines import encode_message
 from oi_tui.app.engine.core.settings import DetachSection, LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode

@@ -11,9 +11,9 @@ import pytest
 from oi_tui.app.engine.agent.emitter import Observer
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import AuditError, KernelError, ModelError
 from oi_tui.app.engine.core.events import AnyEvent, ExecutionStarted, SessionOpened, TurnEnded
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, Settings
 from oi_tui.app.engine.core.verbs import Open, Rebuild
 from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks

@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec.structs import replace
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import ExecutionStarted, KernelChanged
 from oi_tui.app.engine.core.kernel_looks import FrameSeen, Inspect, Peek, ReadFrame, VariableSeen, VariablesFound
-from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
+from oi_tui.app.engine.core.protocol import Batch, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.variable import FramePage, FrameQuestion
 from oi_tui.app.engine.core.verbs import AnyVerb, Clear, Interrupt, Open, Restart, Run, Submit, UseKernel

@@ -11,6 +11,7 @@ import pytest
 from oi_tui.app.build import instruction_sources
 from oi_tui.app.engine.agent.instructions import Instructions
 from oi_tui.app.engine.agent.loop import Session
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import AnyEvent, InstructionsChanged, SettingsChanged
 from oi_tui.app.engine.core.instructions import (
@@ -20,7 +21,6 @@ from oi_tui.app.engine.core.instructions import (
     InstructionSources,
     fit_instructions,
 )
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import InstructionsSection, LoopSection, Settings
 from oi_tui.app.engine.secrets.redaction import Redactor
 from oi_tui.app.engine.testing import FakeKernels, FakeModel
@@ -28,7 +28,8 @@ from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.engine.transcript.transcript import Transcript
 from oi_tui.app.engine.trust.folder_decisions import FolderDecisions
 from oi_tui.app.engine.trust.folder_digests import folder_digests
-from oi_tui.app.engine.trust.instruction_files import files_in_words, find_instruction_files, folder_instructions
+from oi_tui.app.engine.trust.folder_instructions import files_in_words, folder_instructions
+from oi_tui.app.engine.trust.instruction_files import find_instruction_files
 from oi_tui.app.frontend.workplace import Workplace
 from support.openai_server import OpenAIServer
 

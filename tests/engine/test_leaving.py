@@ -8,8 +8,9 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import UserBlock
 from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import NoticeAdded, OutputAdded, OutputKept, TurnEnded
-from oi_tui.app.engine.core.protocol import Configure, Reply
+from oi_tui.app.engine.core.protocol import Reply
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.verbs import AddRule, Fork, Interrupt, Leave, Open, Restart, SetBudget, Submit, UseModel
 from oi_tui.app.engine.hooks.calling import Hooks

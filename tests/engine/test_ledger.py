@@ -14,10 +14,10 @@ from oi_tui.app.data_files import ledger_file
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatMessage, ChatRequest, Model, TextDelta
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import ModelError, SettingsError, StoreError
 from oi_tui.app.engine.core.events import StepStarted, TurnEnded
 from oi_tui.app.engine.core.model_request import RequestRecord, Spending, TurnRecord, UsageRow
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, Settings
 from oi_tui.app.engine.log.ledger import Ledger, read_rows
 from oi_tui.app.engine.log.metered_model import MeteredModel

@@ -10,10 +10,10 @@ import pytest
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.blocks import NoticeBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, Retrying, TextDelta
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.core.events import RetryScheduled, TurnEnded
 from oi_tui.app.engine.core.model_request import RequestRecord
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import BudgetSection, LoopSection, ProviderBudget, Settings
 from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.metered_model import MeteredModel

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import AuditError
 from oi_tui.app.engine.core.events import (
     CodeFinished,
@@ -19,7 +20,7 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     TurnEnded,
 )
-from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.log.audit.audit_hook import AuditTrail

@@ -9,6 +9,7 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock
 from oi_tui.app.engine.core.chat_model import TextDelta
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import ModelError, StoreError
 from oi_tui.app.engine.core.events import (
     ActiveLineChanged,
@@ -23,7 +24,6 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.outcomes import Verdict
 from oi_tui.app.engine.core.outputs import StreamOutput, Tail
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Answer, Open, Submit
 from oi_tui.app.engine.kernels.base import RunResult

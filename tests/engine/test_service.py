@@ -11,6 +11,7 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, TextDelta
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import KernelError, ModelError
 from oi_tui.app.engine.core.events import (
     AnyEvent,
@@ -32,7 +33,6 @@ from oi_tui.app.engine.core.events import (
 )
 from oi_tui.app.engine.core.protocol import (
     Batch,
-    Configure,
     Failed,
     FetchEnded,
     FetchProgressed,

@@ -11,6 +11,7 @@ import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock, ProseBlock, UserBlock
 from oi_tui.app.engine.core.chat_model import ChatRequest, Delta
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import (
     DecisionMade,
     DecisionRequested,
@@ -24,7 +25,6 @@ from oi_tui.app.engine.core.events import (
     TurnStarted,
 )
 from oi_tui.app.engine.core.library_verbs import FindSessions
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.protocol_lines import decode_request
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.modes import OF_APPROVAL, requested_mode, strictest
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.files.settings_file import load_layers
 from oi_tui.app.engine.trust.folder_decisions import FolderDecisions

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import NoticeAdded
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.tool_replies import ChangesFound
 from oi_tui.app.engine.core.tool_verbs import ReadChanges, UndoChanges, UndoScope

@@ -10,8 +10,8 @@ import pytest
 from oi_tui.app.build import local_client
 from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock, NoticeBlock
 from oi_tui.app.engine.core.chat_model import AnswerEnded, ToolDelta
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.outputs import RichOutput
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.hooks.calling import Hooks

@@ -9,10 +9,10 @@ import pytest
 
 from oi_tui.app.build import local_client
 from oi_tui.app.engine.core.blocks import CallBlock, CodeBlock, NoticeBlock, ProseBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.library_replies import FormatsFound
 from oi_tui.app.engine.core.library_verbs import FindFormats
 from oi_tui.app.engine.core.outputs import RichOutput, StreamOutput
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Open
 from oi_tui.app.engine.hooks.calling import hook_names

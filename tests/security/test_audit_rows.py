@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import (
     AnyEvent,
     DecisionRequested,
@@ -24,7 +25,7 @@ from oi_tui.app.engine.core.events import (
     OutputAdded,
     TurnEnded,
 )
-from oi_tui.app.engine.core.protocol import Batch, Configure
+from oi_tui.app.engine.core.protocol import Batch
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, SandboxSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Open, Run, Submit
 from oi_tui.app.engine.log.audit.log import HEADS

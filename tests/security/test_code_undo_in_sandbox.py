@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import FilesWritten, NoticeAdded
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.tool_verbs import UndoChanges
 from oi_tui.app.engine.core.verbs import Open

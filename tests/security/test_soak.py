@@ -23,9 +23,10 @@ import psutil
 import pytest
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock, UserBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import DecisionRequested, ExecutionStarted, SessionOpened, TurnEnded
 from oi_tui.app.engine.core.outcomes import Verdict
-from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
+from oi_tui.app.engine.core.protocol import Batch, Reply
 from oi_tui.app.engine.core.settings import KernelSection, LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Decide, Interrupt, Open, Submit
 from oi_tui.app.engine.files import paths

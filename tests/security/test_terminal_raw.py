@@ -102,7 +102,7 @@ ENGINE = """
 import asyncio, sys
 from pathlib import Path
 from oi_tui.app.frontend.client import ProcessClient
-from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.settings import Settings
 
 async def main(log):

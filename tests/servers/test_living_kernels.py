@@ -14,10 +14,11 @@ import msgspec
 import pytest
 
 from oi_tui.app.engine.core.blocks import CodeBlock, NoticeBlock
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import ExecutionFinished, NoticeAdded, OutputAdded
 from oi_tui.app.engine.core.kernel_looks import Inspect, VariablesFound
 from oi_tui.app.engine.core.outputs import StreamOutput
-from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
+from oi_tui.app.engine.core.protocol import Batch, Reply
 from oi_tui.app.engine.core.settings import KernelSection, LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.verbs import Close, Fork, Interrupt, Open, Run, UseKernel
 from oi_tui.app.engine.kernels.remote.servers import KnownServer, known_servers

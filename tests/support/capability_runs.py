@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from msgspec.structs import replace
 
 from oi_tui.app.build import local_client
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import DecisionRequested, InputRequested, NoticeAdded, TurnEnded
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import FunctionsSection, ModelSection, Settings
 from oi_tui.app.engine.core.settings_section import WebSection
 from oi_tui.app.engine.core.tool_replies import ServersFound

@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import AnyEvent, DecisionRequested, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.outcomes import Verdict
-from oi_tui.app.engine.core.protocol import Batch, Configure, Reply
+from oi_tui.app.engine.core.protocol import Batch, Reply
 from oi_tui.app.engine.core.settings import LoopSection, ModelSection, Settings
 from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Decide, Submit

@@ -11,7 +11,7 @@ import pytest
 from textual.events import Key
 from textual.widgets import OptionList
 
-from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.sandbox.gaps import OPEN_SOCKETS

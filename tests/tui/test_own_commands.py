@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.events import TurnStarted
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.settings import Settings
 from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.trust.folder_decisions import FolderDecisions

@@ -1,7 +1,11 @@
 """What a session has cost so far."""
 
-from oi_tui.app.engine.core.events import UsageReported
+from typing import TYPE_CHECKING
+
 from oi_tui.app.engine.core.values import Value
+
+if TYPE_CHECKING:  # the first frame shows a sum, and knows no events
+    from oi_tui.app.engine.core.events import UsageReported
 
 
 class Usage(Value, frozen=True, kw_only=True):
@@ -19,7 +23,7 @@ class Usage(Value, frozen=True, kw_only=True):
     last_estimated: bool = False
     """Whether those were counted here, not by the server."""
 
-    def plus(self, step: UsageReported) -> "Usage":
+    def plus(self, step: "UsageReported") -> "Usage":
         """The sum with one more step."""
         known = self.cost is not None and step.cost is not None
         return Usage(

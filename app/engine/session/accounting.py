@@ -7,10 +7,10 @@ from datetime import datetime
 from oi_tui.app.engine.agent.budget import BudgetNotice, dollars
 from oi_tui.app.engine.agent.loop import Session
 from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import ModelError, StoreError
 from oi_tui.app.engine.core.events import AnyEvent, StepStarted, TurnEnded, TurnStarted
 from oi_tui.app.engine.core.model_request import RequestRecord, TurnRecord, provider_prefix
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.log.ledger import Ledger
 from oi_tui.app.engine.log.metered_model import MeteredModel
 from oi_tui.app.engine.session.fallback_model import FallbackModel

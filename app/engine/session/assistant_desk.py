@@ -18,12 +18,12 @@ from oi_tui.app.engine.agent.prompt import Teller
 from oi_tui.app.engine.agent.proposal import Proposal
 from oi_tui.app.engine.core.blocks import Action, Block, NoticeBlock
 from oi_tui.app.engine.core.chat_model import EDIT_FILE, RECALL, WRITE_FILE
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.encoding import as_json, expressible
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.events import SecretsWithheld
 from oi_tui.app.engine.core.ids import new_id
 from oi_tui.app.engine.core.library_verbs import EditSession
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.core.values import Language
 from oi_tui.app.engine.mcp.answers import ServerAnswer
 from oi_tui.app.engine.mcp.call_offers import OfferedCall, ReportRun

@@ -4,8 +4,9 @@ from typing import NoReturn
 
 import msgspec
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import OiTuiError
-from oi_tui.app.engine.core.protocol import Configure, Failed
+from oi_tui.app.engine.core.protocol import Failed
 from oi_tui.app.engine.core.verbs import AnyVerb, Close, Open
 from oi_tui.app.engine.session.engine import Engine
 from oi_tui.app.engine.session.listener import Listener

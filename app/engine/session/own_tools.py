@@ -3,7 +3,7 @@
 from functools import cache, partial
 from pathlib import Path
 
-from oi_tui.app.engine.core.protocol import Configure
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.files.paths import cache_dir
 from oi_tui.app.engine.hooks.calling import Hooks
 from oi_tui.app.engine.hooks.registered import registered_embedding

@@ -10,10 +10,10 @@ from typing import Protocol
 import msgspec
 
 from oi_tui.app.engine.core.chat_model import Model
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import SettingsError, StoreError
 from oi_tui.app.engine.core.instructions import NO_INSTRUCTIONS, InstructionSources
 from oi_tui.app.engine.core.outputs import WrittenFiles
-from oi_tui.app.engine.core.protocol import Configure
 from oi_tui.app.engine.hooks.calling import NO_PLUGINS, Hooks
 from oi_tui.app.engine.hooks.registered import registered_tools
 from oi_tui.app.engine.kernels.base import KernelSource

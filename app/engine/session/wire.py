@@ -10,10 +10,10 @@ import logging
 import time
 from collections.abc import Callable
 
+from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.protocol import (
     Attach,
-    Configure,
     Detached,
     Failed,
     Hello,

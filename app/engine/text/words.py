@@ -1,10 +1,13 @@
 """Numbers, sizes, times and foreign text as a person reads them in one line."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from oi_tui.app.engine.core.encoding import decode_arguments
-from oi_tui.app.engine.core.outputs import Progress
 from oi_tui.app.engine.text.safe import safe_text
+
+if TYPE_CHECKING:  # the first frame knows no outputs
+    from oi_tui.app.engine.core.outputs import Progress
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
@@ -84,7 +87,7 @@ def age_in_words(seconds: float) -> str:
     return f"{seconds / 3600:.0f} h ago" if seconds < 129_600 else f"{seconds / 86_400:.0f} d ago"
 
 
-def describe_progress(progress: Progress) -> str:
+def describe_progress(progress: "Progress") -> str:
     """How far a run says it is: `3 of 10 · reading`, `1,204`."""
     done = f"{progress.done:,.10g}"
     count = done if progress.total is None else f"{done} of {progress.total:,.10g}"
