@@ -6,6 +6,7 @@ front end asks for an engine. It exits with a front end that never asks. If the 
 `ProcessClient` starts an engine as usual.
 """
 
+import asyncio  # noqa: F401 - not used here: the screen and the engine both need it, and it is loaded once for both
 import contextlib
 import os
 import select
