@@ -69,7 +69,7 @@ check:
 	@# it passes then, it is listed as flaky, and needs a fix. Only the second try writes out what an assert
 	@# compares: pytest rewrites each test for that, which takes 15 s of CPU time. The first try shows local variables.
 	$(BIN)/mypy & mypy=$$!; \
-		$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --ignore tests/servers --assert plain --showlocals \
+		$(BIN)/pytest -n 5 --dist loadfile --no-loadscope-reorder --ignore tests/servers --assert plain --showlocals \
 			-m "$(CHECKED)"; tests=$$?; \
 		if [ $$tests -eq 1 ]; then \
 			echo "FAILED AT THE FIRST TRY, tried again alone:" >&2; \
