@@ -18,6 +18,9 @@ LONGEST = 0.05
 STEP = 0.003
 """Seconds after which a wait looks whether the key was painted meanwhile."""
 
+_FINDERS = threading.Lock()
+"""Held while `sys.meta_path` is replaced."""
+
 
 class TypingPause:
     """Knows whether a key is on its way to the screen. Nothing waits where nobody types."""
@@ -48,11 +51,15 @@ class TypingPause:
 
     def _import(self, name: str) -> None:
         before_each = _BeforeEach(self)
-        sys.meta_path.insert(0, before_each)
+        # A list of its own each time: another thread that looks for a module goes through the old one, and would miss
+        # a finder if one before it were taken out.
+        with _FINDERS:
+            sys.meta_path = [before_each, *sys.meta_path]
         try:
             import_module(name)
         finally:
-            sys.meta_path.remove(before_each)
+            with _FINDERS:
+                sys.meta_path = [finder for finder in sys.meta_path if finder is not before_each]
 
     def block(self) -> None:
         """As `wait`, in a thread of its own."""

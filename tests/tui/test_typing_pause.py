@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import sys
 from threading import Event
+from typing import Any
 
 import pytest
 from textual.events import Key
@@ -51,3 +53,24 @@ def test_a_key_is_announced_before_the_app_gets_it() -> None:
     assert reader.seen == ["read", "a"]
     os.close(reading)
     os.close(writing)
+
+
+def test_an_import_aside_leaves_the_list_of_finders_that_other_threads_go_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thread that looks for a module while the list gets shorter misses a finder, and the module with it."""
+    seen: list[bool] = []
+
+    class Recorder:
+        def find_spec(self, name: str, path: object, target: object = None) -> None:
+            seen.append(name == "this" and finders == before)
+
+    finders: list[Any] = [Recorder(), *sys.meta_path]
+    before = list(finders)
+    monkeypatch.setattr(sys, "meta_path", finders)
+    monkeypatch.delitem(sys.modules, "this", raising=False)
+
+    TypingPause()._import("this")
+
+    assert seen == [True]
+    assert finders == before == sys.meta_path
