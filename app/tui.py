@@ -172,7 +172,7 @@ class OiTui(TypingOrder):
         return chosen
 
     async def action_sandbox(self) -> None:
-        """What holds in this folder, and another choice."""
+        """Show the sandbox of this folder, and offer another."""
         if self._workplace is None or len(self.screen_stack) > 1:
             return
         if self.chat.bridge.busy:

@@ -32,7 +32,7 @@ DecidedState = Literal["enabled", "disabled", "told"]
 
 
 class PluginDecision(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What holds for one plugin, or one file of tools."""
+    """The decision about one plugin, or one file of tools."""
 
     state: DecidedState
     digest: str = ""

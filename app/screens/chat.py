@@ -159,12 +159,12 @@ class ChatScreen(Screen[None]):
 
     @property
     def bridge(self) -> "Bridge":
-        """The road to the engine."""
+        """The connection to the engine."""
         return self._side.bridge
 
     @property
     def desk(self) -> "PromptDesk":
-        """What interprets the prompt."""
+        """Interprets the prompt."""
         return self._side.desk
 
     @property
@@ -212,7 +212,7 @@ class ChatScreen(Screen[None]):
             self.query_one(Bottom).focus_shown()
 
     def show_queued(self, count: int) -> None:
-        """So many prompts wait."""
+        """Show how many prompts are queued."""
         self._queued = count
         self.show_keys()
 

@@ -137,7 +137,7 @@ def find_danger(before: Settings, after: Settings, path: KeyPath) -> str:
 
 
 def _when(change: SettingsChange, path: KeyPath) -> tuple[str, ...]:
-    """When it applies, where it is what holds."""
+    """When it applies, if no other layer overrides it."""
     key = ".".join(path[:2])
     if key in change.now:
         return ("It applies now",)

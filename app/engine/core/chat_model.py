@@ -144,7 +144,7 @@ class AnswerEnded(Value, frozen=True, kw_only=True, tag=True):
 
 
 AnswerForm = Literal["schema", "tool", "prompt"]
-"""How an answer that fits a schema is had: by a schema in the request, by a tool call, by words alone."""
+"""How an answer that fits a schema is requested: by a schema in the request, by a tool call, by words alone."""
 
 Delta = TextDelta | ThoughtDelta | ToolDelta | SealDelta | Retrying | AnswerNote | AnswerUsage | AnswerEnded
 

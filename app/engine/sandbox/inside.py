@@ -238,7 +238,7 @@ def allow(libc: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
 
 
 def check_rights(promised: Promised) -> Findings:
-    """No capabilities, none to be had, and a filter of system calls."""
+    """No capabilities, no way to gain any, and a filter of system calls."""
     wanted = {"CapEff": "0" * 16, "CapPrm": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2"}
     wanted |= {"CapBnd": "0" * 16} if promised["own_processes"] else {}  # who has none cannot drop what it may not have
     with open("/proc/self/status", encoding="ascii", errors="replace") as status:

@@ -132,7 +132,7 @@ class Tool:
     read: Callable[[Arguments], SourceFacts] | None = None
     """What this call does, for rules and labels, beyond what each call may do. None: its texts count as paths."""
     confinement: Confinement = field(default_factory=Confinement)
-    """What holds it back; without a sandbox, each call is asked about in the mode `auto`, and in every mode but
+    """Its sandbox; without a sandbox, each call is asked about in the mode `auto`, and in every mode but
     `bypassPermissions` where it may destroy something."""
     unasked: str = ""
     """Why no call needs approval, such as “it reads this conversation only”; only the program itself says so. Rules

@@ -101,7 +101,7 @@ class FolderDecisions:
         return read_record(_Record, self._path, "record of folders", _HINT, owner=self._owner).folder
 
     def can_remember(self, folder: Path) -> bool:
-        """Whether a decision about it is kept: not for what holds everybody's folders, or all of one's own."""
+        """Whether a decision about it is kept: not for a parent of all home folders, or all of one's own."""
         folder = folder.resolve()
         return folder == self._home or not self._home.is_relative_to(folder)
 

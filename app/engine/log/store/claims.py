@@ -40,7 +40,7 @@ class Claims:
         """`folder` is made when it is needed."""
         self._folder = folder
         self._held: dict[str, int | None] = {}
-        """Descriptors, None where there is no lock to be had."""
+        """Descriptors, None where the file system has no locks."""
 
     @classmethod
     def for_database(cls, database: Path) -> "Claims":
