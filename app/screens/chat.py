@@ -164,7 +164,7 @@ class ChatScreen(Screen[None]):
 
     @property
     def desk(self) -> "PromptDesk":
-        """Interprets the prompt."""
+        """Turns what is typed into prompts, own code and commands."""
         return self._side.desk
 
     @property
