@@ -8,6 +8,7 @@ reaches it from within a paste.
 import os
 import re
 import select
+import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,6 +23,9 @@ from oi_tui.app.terminal.skeleton import SKELETON
 
 _TICK = 0.1
 """Seconds after which a key that could begin more is taken as it is; Textual's own."""
+
+_WAKING = 0.004
+"""Seconds that the thread which writes may take until it begins, on a busy machine."""
 
 _START, _END = "\x1b[200~", "\x1b[201~"
 _ALT_ENTER = re.compile(r"\x1b[\r\n]")
@@ -88,6 +92,11 @@ class GuardedDriver(LinuxDriver):
     _held_back: list[str] | None = None
     """Output to write at once, while it is being collected."""
 
+    clock = staticmethod(time.monotonic)
+
+    _waits_since = 0.0
+    """When output was given to the thread that writes, and none was waiting there."""
+
     farewell: Callable[[], str] | None = None
     """Tells what to write when the terminal is left."""
 
@@ -110,8 +119,20 @@ class GuardedDriver(LinuxDriver):
         """Soon, by a thread."""
         if self._held_back is not None:
             self._held_back.append(data)
-        else:
-            super().write(data)
+            return
+        if not self._waiting:
+            self._waits_since = self.clock()
+        super().write(data)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether output waits for the terminal, and not only for the thread that writes to begin."""
+        return self._waiting > 0 and self.clock() - self._waits_since > _WAKING
+
+    @property
+    def _waiting(self) -> int:
+        """How many pieces of output the thread has not taken yet: Textual does not say."""
+        return 0 if self._writer_thread is None else self._writer_thread._queue.qsize()
 
     def start_application_mode(self) -> None:
         """As in the base class. A terminal that was prepared before is restored first."""

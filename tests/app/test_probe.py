@@ -52,8 +52,7 @@ class Scripted(Terminal):
 
     def _take(self, data: bytes) -> None:
         # Nothing is answered by itself: the output is only kept and shown.
-        self.raw += data
-        self._pending.append((0.0, data))
+        self._keep(data)
         with self._changed:
             self._changed.notify_all()
 

@@ -94,8 +94,9 @@ def press_enter(rounds: int) -> list[float]:
             terminal.send(source)
             terminal.wait_for(source[1:])
             time.sleep(REST)
+            written = len(terminal.raw)
             pressed = terminal.send("\r")
-            waits.append(terminal.wait_for(letter * 14) - pressed)
+            waits.append(terminal.wait_raw(letter.encode() * 14, since=written) - pressed)
             time.sleep(REST)
     return waits
 

@@ -17,6 +17,7 @@ import subprocess
 import termios
 import threading
 import time
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
@@ -89,6 +90,8 @@ class Terminal:
         self.columns, self.rows, self.timeout, self.grace = columns, rows, timeout, grace
         self.raw = bytearray()
         """Everything that was written, as it came."""
+        self._arrivals: list[tuple[int, float]] = []
+        """Of each piece of it, where it ends and when it came."""
         self._emulator = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._emulator)
         self._pending: deque[tuple[float, bytes]] = deque()
@@ -206,9 +209,25 @@ class Terminal:
         """Wait until `condition`, looked at after every piece of output, is true."""
         return self._wait(condition, what, timeout)
 
-    def wait_raw(self, wanted: bytes, timeout: float | None = None) -> float:
-        """Wait until these bytes have been written at any time."""
-        return self._wait(lambda: wanted in self.raw, f"{wanted!r} in the output", timeout)
+    def wait_raw(self, wanted: bytes, timeout: float | None = None, *, since: int = 0) -> float:
+        """Wait until these bytes have been written, counted from a place in `raw`; the time at which they had arrived.
+
+        Nothing is emulated meanwhile, which takes longer than the program takes to write it, and a processor.
+        """
+        found, looked = -1, since
+
+        def is_there() -> bool:
+            nonlocal found, looked
+            found = self.raw.find(wanted, looked)
+            looked = max(since, len(self.raw) - len(wanted) + 1)
+            return found >= 0 or self._ended
+
+        with self._changed:
+            self._changed.wait_for(is_there, timeout or self.timeout)
+        if found < 0:
+            raise ScreenTimeout(self._report(f"{wanted!r} in the output"))
+        place = bisect_left(self._arrivals, found + len(wanted), key=lambda arrival: arrival[0])
+        return self._arrivals[place][1]
 
     def wait_exit(self, timeout: float | None = None) -> int:
         """Wait until the program has ended; its exit code (negative: the signal that ended it)."""
@@ -339,9 +358,7 @@ class Terminal:
             return
 
     def _take(self, data: bytes) -> None:
-        arrived = time.perf_counter()
-        self.raw += data
-        self._pending.append((arrived, data))
+        self._keep(data)
         seen = self._tail + data
         answered = 0
         for query in QUERY.finditer(seen):
@@ -350,6 +367,13 @@ class Terminal:
         self._tail = seen[max(answered, len(seen) - LONGEST_QUERY) :]
         with self._changed:
             self._changed.notify_all()
+
+    def _keep(self, data: bytes) -> None:
+        """It came just now."""
+        arrived = time.perf_counter()
+        self._arrivals.append((len(self.raw) + len(data), arrived))
+        self.raw += data
+        self._pending.append((arrived, data))
 
 
 def _matcher(wanted: str | re.Pattern[str]) -> Callable[[str], bool]:

@@ -55,7 +55,7 @@ class Frames:
 
     def draw(self) -> None:
         """Draw now, or after what the terminal was given before."""
-        self.waiting = self._is_writing
+        self.waiting = self._is_behind
         if self.waiting:
             call_after(self._host, FRAME / 4, self.draw)
             return
@@ -85,10 +85,7 @@ class Frames:
             self.want()
 
     @property
-    def _is_writing(self) -> bool:
-        """Whether earlier frames still wait for the terminal: on a slow line the next one is drawn after them.
-
-        Textual writes in a thread and says nothing of its queue; a driver that has none is never behind.
-        """
-        queue = getattr(getattr(self._host.app._driver, "_writer_thread", None), "_queue", None)
-        return queue is not None and queue.qsize() > 0
+    def _is_behind(self) -> bool:
+        """Whether earlier frames still wait for the terminal: on a slow line the next one is drawn after them. A driver
+        that does not know is never behind."""
+        return bool(getattr(self._host.app._driver, "is_behind", False))

@@ -1,21 +1,15 @@
 """The timeline as a person meets it: following, scrolling, folding, copying, clicking, selecting."""
 
 import asyncio
-import inspect
 import itertools
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from io import StringIO
-from queue import Queue
-from types import SimpleNamespace
 
 import pytest
 import textual._time
 from textual.app import App, ComposeResult
-from textual.drivers._writer_thread import WriterThread
-from textual.drivers.linux_driver import LinuxDriver
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.geometry import Offset
 from textual.pilot import Pilot
@@ -37,6 +31,22 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class SlowLine:
+    """A driver whose terminal is behind when a test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, screen: "Screen") -> None:
+        self._set = partial(monkeypatch.setattr, screen.page._driver, "is_behind", raising=False)
+        self.is_behind = False
+
+    def fall_behind(self) -> None:
+        self.is_behind = True
+        self._set(True)
+
+    def catch_up(self) -> None:
+        self.is_behind = False
+        self._set(False)
 
 
 class Page(App[None]):
@@ -195,22 +205,21 @@ async def test_V4_the_end_is_followed_though_a_slow_terminal_holds_up_the_frame_
         below.styles.height = 8
         await screen.pilot.pause()
         await screen.settle()
-        writing: Queue[str] = Queue()
-        monkeypatch.setattr(screen.page._driver, "_writer_thread", SimpleNamespace(_queue=writing), raising=False)
+        line = SlowLine(monkeypatch, screen)
 
         def draw_before_the_resize(_: object) -> None:
-            if timeline.size.height > timeline._view.height and writing.empty():
+            if timeline.size.height > timeline._view.height and not line.is_behind:
                 timeline._frames.draw()
-                writing.put("this frame")
+                line.fall_behind()
 
         screen.page.screen.screen_layout_refresh_signal.subscribe(timeline, draw_before_the_resize, immediate=True)
         below.styles.height = 1
         await screen.pilot.pause()
-        assert not writing.empty(), "the order that this is about did not happen"
+        assert line.is_behind, "the order that this is about did not happen"
         timeline.put(30, UserBlock(id="u", text="A question"))
         screen.page.screen.refresh(layout=True)
         await screen.pilot.pause()
-        writing.get()
+        line.catch_up()
         await screen.settle()
 
         assert timeline.follow
@@ -239,16 +248,15 @@ async def test_V4_a_key_between_what_came_and_its_frame_does_not_leave_the_end(
 ) -> None:
     async with shown(paragraphs(30)) as screen:
         timeline = screen.timeline
-        writing: Queue[str] = Queue()
-        monkeypatch.setattr(screen.page._driver, "_writer_thread", SimpleNamespace(_queue=writing), raising=False)
-        writing.put("the frame before")
+        line = SlowLine(monkeypatch, screen)
+        line.fall_behind()
         timeline.put(30, ProseBlock(id="p", text="line\n\n" * 5, state="complete"))
         if key == "wheel":
             timeline.post_message(MouseScrollDown(timeline, 5, 5, 0, 1, 0, False, False, False))
             await screen.pilot.pause()
         else:
             await screen.pilot.press(key)
-        writing.get()
+        line.catch_up()
         await screen.settle()
 
         assert timeline.follow is (key != "up"), key
@@ -732,24 +740,16 @@ async def test_the_first_frames_after_a_rest_come_at_once_and_then_no_more_than_
 
 async def test_no_frame_is_drawn_while_the_terminal_still_takes_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(paragraphs(3)) as screen:
-        writing: Queue[str] = Queue()
-        monkeypatch.setattr(screen.page._driver, "_writer_thread", SimpleNamespace(_queue=writing), raising=False)
-        writing.put("a frame")
+        line = SlowLine(monkeypatch, screen)
+        line.fall_behind()
         screen.timeline.put(3, UserBlock(id="u", text="later"))
         for _ in range(10):
             screen.page.clock.now += 1
             await screen.pilot.pause(0.02)
         assert not any("later" in row for row in screen.rows())
 
-        writing.get()
+        line.catch_up()
         await screen.until(lambda: any("later" in row for row in screen.rows()))
-
-
-def test_textuals_driver_for_terminals_writes_in_a_thread_with_a_queue() -> None:
-    thread = WriterThread(StringIO())
-    thread.write("text")
-    assert thread._queue.qsize() == 1
-    assert "_writer_thread" in inspect.getsource(LinuxDriver)
 
 
 async def test_the_timeline_scrolls_by_rows_and_half_pages() -> None:
