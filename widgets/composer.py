@@ -288,15 +288,15 @@ class Composer(Widget):
     }
     """
 
-    queued: reactive[tuple[str, ...]] = reactive(())
+    queued: reactive[tuple[str, ...]] = reactive((), repaint=False)
     """Prompts that wait for what is under way."""
 
     steers: tuple[bool, ...] = ()
     """Of each, whether the model reads it at the next step; set before `queued`."""
 
-    hint: reactive[str] = reactive("ctrl+p commands · F1 help")
+    hint: reactive[str] = reactive("ctrl+p commands · F1 help", repaint=False)
 
-    mode: reactive[str] = reactive("")
+    mode: reactive[str] = reactive("", repaint=False)
     """The mode of Vim's keys, where they are used."""
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -31,10 +31,15 @@ class BriefRuns:
         """That it does."""
         self._seen = ""
         """Id of the block that was shown as one that runs."""
-        self._shown: tuple[str, int] = "", 0
-        """The activity and number of waiting prompts that the view shows."""
+        self._shown: tuple[bool, int] = False, 0
+        """Whether the view shows that something runs, and how many prompts it shows that wait."""
         self.is_waiting = False
         """Whether something is going to be shown."""
+
+    @property
+    def holds_run(self) -> bool:
+        """Whether something runs, and the view does not show it yet."""
+        return self._status is not None
 
     def reset(self, blocks: Sequence[Block]) -> None:
         self._block = None
@@ -53,11 +58,12 @@ class BriefRuns:
         self._view.put(index, block)
 
     def show_status(self, status: Status, queued: int) -> None:
-        if status.activity.word == RUNNING != self._shown[0] and queued == self._shown[1]:
+        runs = _says_running(status)
+        if runs and self._shown == (False, queued):
             self._status = status
             self._wait()
         else:
-            self._status, self._shown = None, (status.activity.word, queued)
+            self._status, self._shown = None, (runs, queued)
             self._view.show_status(status, queued)
 
     def ask(self, decision: DecisionRequested | None, question: InputRequested | None) -> None:
@@ -78,7 +84,7 @@ class BriefRuns:
         self._show_block()
         if self._status is not None:
             status, self._status = self._status, None
-            self._shown = status.activity.word, self._shown[1]
+            self._shown = True, self._shown[1]
             self._view.show_status(status, self._shown[1])
 
     def _show_block(self) -> None:
@@ -86,3 +92,7 @@ class BriefRuns:
             (index, block), self._block = self._block, None
             self._seen = block.id
             self._view.put(index, block)
+
+
+def _says_running(status: Status) -> bool:
+    return status.activity.word == RUNNING or any(state == "busy" for _, state in status.kernels)

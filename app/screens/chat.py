@@ -235,7 +235,7 @@ class ChatScreen(Screen[None]):
         elif self._queued and not area.text:
             keys = key_hint(area, ("composer.up", "edit"), ("composer.drop", "drop"))
             hint = f"{self._queued} queued · {keys}".removesuffix(" · ")
-        elif self.bridge.busy:
+        elif self._side.looks_busy:
             does = (("composer.send", "steer"), ("composer.queue", "queue"))
             hint = key_hint(area, *(does if area.text else (("composer.send", "steers"), ("interrupt", "stops"))))
         elif area.text:

@@ -96,6 +96,11 @@ class SessionSide:
         self.leaving = Leaving(screen, self.bridge, complete, pause, outlives=outlives)
         self._setup: SetupScreen | None = None
 
+    @property
+    def looks_busy(self) -> bool:
+        """Whether leaving would interrupt anything, a run aside that is about to be over."""
+        return self.bridge.busy and (self.bridge.transcript.turn_open or not self.view.holds_run)
+
     def switch_approval(self) -> None:
         """To the approval mode after the one that the status line names."""
         self.desk.set_approval(SetApproval(mode=next_approval(self._screen.query_one(StatusBar).status)))

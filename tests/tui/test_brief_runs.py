@@ -5,11 +5,21 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from oi_tui.app.engine.core.blocks import Block, CodeBlock, NoticeBlock
-from oi_tui.app.engine.core.events import DecisionRequested, InputRequested
+from oi_tui.app.engine.core.events import (
+    CodeFinished,
+    CodeStarted,
+    DecisionRequested,
+    ExecutionStarted,
+    InputRequested,
+    KernelChanged,
+)
 from oi_tui.app.engine.core.outputs import StreamOutput
 from oi_tui.app.engine.core.protocol import ViewReply
+from oi_tui.app.screens import brief_runs
 from oi_tui.app.screens.brief_runs import BRIEF, BriefRuns
+from oi_tui.widgets.composer import Composer
 from oi_tui.widgets.status import Activity, Status
+from support.stage import Play
 
 BEGUN = CodeBlock(id="c", language="python", source="1+1", state="running")
 PRINTED = CodeBlock(
@@ -132,6 +142,16 @@ def test_a_question_of_a_run_is_asked_when_the_run_is_seen(runs: BriefRuns, view
     assert view.seen == [(0, BEGUN), "asked"]
 
 
+def test_a_kernel_that_is_busy_for_a_moment_is_not_shown_either(runs: BriefRuns, view: SeenView, late: Late) -> None:
+    runs.show_status(Status(kernels=(("python", "busy"),)), 0)
+    assert view.seen == []
+    assert runs.holds_run
+    runs.show_status(Status(kernels=(("python", "idle"),)), 0)
+    late.pass_by()
+    assert view.seen == [("", 0)]
+    assert not runs.holds_run
+
+
 def test_a_prompt_that_waits_is_counted_at_once(runs: BriefRuns, view: SeenView) -> None:
     begin(runs)
     runs.show_status(RUNS, 1)
@@ -144,3 +164,31 @@ def test_of_a_session_that_was_left_nothing_comes_later(runs: BriefRuns, view: S
     runs.show_status(REST, 0)
     late.pass_by()
     assert view.seen == [(NOTICE,), ("", 0)]
+
+
+RUN = (
+    CodeStarted(block_id="c", language="python", author="user"),
+    CodeFinished(block_id="c", language="python", source="1+1"),
+    KernelChanged(language="python", state="busy", generation=1),
+    ExecutionStarted(block_id="c", generation=1),
+)
+
+
+async def test_the_keys_beside_the_prompt_do_not_change_for_a_run_that_is_over_at_once(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(brief_runs, "BRIEF", 3600.0)  # however slow this machine is
+    async with play() as stage:
+        composer = stage.app.chat.query_one(Composer)
+        before = composer.hint
+        stage.engine.say(*RUN)
+        await stage.until(lambda: stage.app.chat.bridge.running == {"c"})
+        stage.app.chat.show_keys()
+        assert composer.hint == before
+
+
+async def test_they_change_for_one_that_lasts(play: Play) -> None:
+    async with play() as stage:
+        stage.engine.say(*RUN)
+        composer = stage.app.chat.query_one(Composer)
+        await stage.until(lambda: composer.hint == "enter steers · esc stops")
