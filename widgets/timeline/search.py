@@ -19,6 +19,7 @@ from oi_tui.app.engine.text.rich_text import best_text
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.rows.row import RowStrip
 from oi_tui.widgets.timeline.logical import logical_text
+from oi_tui.widgets.timeline.sgr import INTRODUCERS, SGR
 from oi_tui.widgets.timeline.terminal import TerminalText
 from oi_tui.widgets.timeline.terminal_row import TAB_STOP
 
@@ -31,7 +32,7 @@ PORTION = 64 * 1024
 LINES = 500
 """Lines of an output that are taken from a terminal at once."""
 
-_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
+_SEQUENCE = re.compile(f"[{INTRODUCERS}]")
 _NOT_A_CELL = re.compile(r"[^\r\n\t -~]")
 
 
@@ -188,7 +189,7 @@ def _terminal_text(text: str) -> Iterator[str]:
         yield ""
     for portion in _cut(text):
         plain = portion.replace("\r\n", "\n").expandtabs(TAB_STOP)
-        yield safe_text(_COLOURS.sub("", plain) if "\x1b" in plain else plain)
+        yield safe_text(SGR.sub("", plain) if "\x1b" in plain else plain)
 
 
 def _moves(text: str) -> bool:
@@ -197,7 +198,7 @@ def _moves(text: str) -> bool:
         return True
     if "\t" in text and _NOT_A_CELL.search(text):
         return True  # a tab reaches to a cell, and these are no cell, or two
-    return "\x1b" in text and "\x1b" in _COLOURS.sub("", text)
+    return _SEQUENCE.search(SGR.sub("", text) if "\x1b" in text else text) is not None
 
 
 def _replay_terminal(text: str) -> Iterator[str]:

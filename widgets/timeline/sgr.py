@@ -5,7 +5,10 @@ from functools import lru_cache
 
 from oi_tui.widgets.timeline.ink import Sgr
 
-SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+INTRODUCERS = r"\x1b\x90\x98\x9b\x9d-\x9f"
+"""The characters that begin a control sequence, for a set in a pattern."""
+
+SGR = re.compile(r"\x1b\[([0-9;:]{0,256})m")
 
 _ATTRIBUTES = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "reverse", 9: "strike", 21: "underline"}
 _ENDS = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("reverse",), 29: ("strike",)}

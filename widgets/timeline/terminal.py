@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby, repeat
 from operator import itemgetter
+from typing import NamedTuple
 
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
-from oi_tui.widgets.timeline.sgr import SGR, apply_sgr
+from oi_tui.widgets.timeline.sgr import INTRODUCERS, SGR, apply_sgr
 from oi_tui.widgets.timeline.terminal_row import (
     LONGEST_ROW,
     TerminalCell,
@@ -33,20 +34,38 @@ CHEAP = 100
 _FARTHEST = 1_000
 """Rows or columns that one sequence may move."""
 
+_TEXT = 512
+"""Characters of text that are written into a line in one go: those at the end of an output are written again when it
+grows, since a character may come in two pieces."""
+
 _TOKEN = re.compile(
-    r"\x1b\[(?P<numbers>[0-9;:?]*)(?P<final>[A-Za-z])"
+    r"(?:\x1b\[|\x9b)(?P<numbers>[0-9;:?]{0,256})(?P<final>[A-Za-z])"
     r"|(?P<control>[\n\r\b])"
-    r"|(?P<text>[^\x1b\n\r\b]+)"
-    r"|\x1b[\]PX^_][^\n\x07\x18\x1a\x1b]*(?:\x07|\x1b\\)?"
-    r"|\x1b\[[0-?]*[ -/]*[@-~]"
-    r"|\x1b[ -/]*[0-Z\\^-~]"
-    r"|\x1b"
+    rf"|(?P<text>[^\n\r\b{INTRODUCERS}]{{1,{_TEXT}}})"
+    r"|(?P<string>(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\n\x07\x18\x1a\x1b\x9c]*)(?P<ended>[\x07\x18\x1a\x9c])?"
+    r"|(?:\x1b\[|\x9b)[0-?]{0,256}[ -/]{0,8}[@-~]"
+    r"|\x1b[ -/]{0,8}[0-~]"
+    r"|[\x1b\x9b]"
 )
-_MOVES = re.compile(r"[\r\b\x1b](?:(?<=\x08)|(?<=\r)(?!\n)|(?<=\x1b)(?!\[[0-9;:]*m))")
+"""Sequences end where they do in `safe.py`: a C1 control begins one as ESC does, and none reaches over the end of a
+line."""
+
+_STRING_END = re.compile(r"[\x07\x18\x1a\x9c]|(?=[\n\x1b])")
+_MOVES = re.compile(rf"[\r\b{INTRODUCERS}](?:(?<=[^\r\x1b])|(?<=\r)(?!\n)|(?<=\x1b)(?!\[[0-9;:]{{0,256}}m))")
 """What moves the cursor, or may: everything but text, line ends and colours."""
 
-_UNFINISHED = re.compile(r"\r\Z|\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\n\x07\x18\x1a\x1b]*|[ -/]*)?\Z")
-_LONGEST_UNFINISHED = 4_096
+_UNFINISHED = re.compile(r"\r\Z|(?:\x1b\[|\x9b)[0-?]{0,256}[ -/]{0,8}\Z|\x1b[ -/]{0,8}\Z")
+_LONGEST_UNFINISHED = 2 + 256 + 8
+
+
+class _OpenText(NamedTuple):
+    """The text at the end of what was taken, and the line and column before it: it may go on."""
+
+    start: int
+    row: TerminalRow
+    parts: TextLine
+    cells: int
+    column: int
 
 
 class TerminalText:
@@ -66,6 +85,9 @@ class TerminalText:
         self._column: int | None = None
         """None behind the last line, where that is text."""
         self._sgr = Sgr()
+        self._in_string = False
+        """Within a sequence that extends to its end or to the end of the line."""
+        self._open_text: _OpenText | None = None
         self._first_changed = 0
         self._work = 0
         self._budget: int | None = None
@@ -112,7 +134,7 @@ class TerminalText:
     def line(self, number: int, limit: int | None = None) -> TextLine:
         """A line, safe to show, with `…` for what is beyond `limit` characters.
 
-        It is cleaned here and not when it came, since a character may come in two pieces.
+        It is made safe as a whole too: its pieces together may pile up marks.
         """
         line = self._lines[number]
         parts = line.parts if isinstance(line, TerminalRow) else _read(line, self._states[number])
@@ -147,17 +169,18 @@ class TerminalText:
 
     def _take(self, start: int, end: int) -> int:
         """Take text from `start`, to `end` at most; returns where it stopped."""
-        if self._column is None:
-            self._work += 1
-            moves = _MOVES.search(self._text, start, end)
-            calm = end if moves is None else self._text.rfind("\n", start, moves.start()) + 1
-            if calm > start:
-                self._append(self._text[start:calm])
-                return calm
-            start_of_rest = start if moves is None else moves.start()
-        else:
-            start_of_rest = start
-        return self._walk(start, self._text.find("\n", start_of_rest, end) + 1 or end)
+        if self._column is not None:
+            start = self._reopen_text(start)
+            return self._walk(start, self._text.find("\n", start, end) + 1 or end)
+        self._work += 1
+        moves = _MOVES.search(self._text, start, end)
+        calm = end if moves is None else self._text.rfind("\n", start, moves.start()) + 1
+        if moves is None or calm > start:
+            self._append(self._text[start:calm])
+            return calm
+        self._lines[-1], self._sgr = "", self._states[-1]  # the line is read again, as if it had come in one piece
+        start = self._text.rfind("\n", 0, start) + 1
+        return self._walk(start, self._text.find("\n", moves.start(), end) + 1 or end)
 
     # Text in which nothing moves
 
@@ -202,24 +225,48 @@ class TerminalText:
 
     def _walk(self, start: int, end: int) -> int:
         """Obey the text token by token; returns where the budget or the text ended."""
+        if self._in_string:
+            ended = _STRING_END.search(self._text, start, end)
+            if ended is None:
+                return end
+            self._in_string, start = False, ended.end()
         for token in _TOKEN.finditer(self._text, start, end):
             self._work += 1
+            if token[0] != "\n":
+                self._touch()
             match token.lastgroup:
                 case "text":
-                    row, column = self._touch(), self._place()
-                    if 0 < column < row.cells:
-                        self._work += len(row.parts) // 8 + row.cells // 200
-                    self._column = row.write(column, token.group(), self._sgr)
-                    self.widest = max(self.widest, row.cells)
+                    self._write(token[0], token.start() if token.end() == end else None)
                 case "control":
-                    self._control(token.group())
+                    self._control(token[0])
                 case "final":
                     self._sequence(token["final"], token["numbers"])
+                case "string":
+                    self._in_string = token.end() == end
                 case _:
                     pass
             if self._is_spent:
                 return token.end()
         return end
+
+    def _write(self, text: str, open_at: int | None) -> None:
+        """Text at the cursor; with `open_at`, where it begins, it may go on."""
+        row, column = self._touch(), self._place()
+        if open_at is not None:
+            self._open_text = _OpenText(open_at, row, [*row.parts], row.cells, column)
+        if 0 < column < row.cells:
+            self._work += len(row.parts) // 8 + row.cells // 200
+        self._column = row.write(column, text, self._sgr)
+        self.widest = max(self.widest, row.cells)
+
+    def _reopen_text(self, start: int) -> int:
+        """Take back the text that was at the end, if any; returns where to read on."""
+        if (text := self._open_text) is None:
+            return start
+        self._open_text = None
+        self._touch()
+        text.row.parts, text.row.cells, self._column = text.parts, text.cells, text.column
+        return text.start
 
     def _place(self) -> int:
         """The column, known from now on."""
@@ -233,7 +280,10 @@ class TerminalText:
         line = self._lines[self._row]
         if isinstance(line, TerminalRow):
             return line
-        row = TerminalRow(_read(line, self._states[self._row]))
+        row = TerminalRow()
+        for text, sgr in _runs(line, self._states[self._row]):
+            for start in range(0, len(text), _TEXT):
+                row.write(row.cells, text[start : start + _TEXT], sgr)
         if self._column is None:
             self._column = row.cells
         self._lines[self._row] = row
@@ -254,10 +304,10 @@ class TerminalText:
                 self._column = max(0, self._place() - 1)
 
     def _sequence(self, final: str, numbers: str) -> None:
+        if final not in "ABCDEFGJKm" or numbers.startswith("?"):
+            return
         if final == "m":
             self._sgr = apply_sgr(self._sgr, numbers)
-            return
-        if final not in "ABCDEFGJK" or numbers.startswith("?"):
             return
         first = numbers.partition(";")[0]
         count = min(int(first), _FARTHEST) if first.isdecimal() and len(first) < 6 else 0
@@ -284,16 +334,24 @@ class TerminalText:
                 pass
 
 
-def _read(raw: str, sgr: Sgr) -> Iterator[TerminalCell]:
-    """The pieces of a line in which nothing moves."""
-    start = column = 0
+def _runs(raw: str, sgr: Sgr) -> Iterator[TerminalCell]:
+    """The text of a line in which nothing moves, between its colours."""
+    start = 0
     for sequence in SGR.finditer(raw) if "\x1b" in raw else ():
-        if text := expand_tabs(raw[start : sequence.start()], column):
-            column += text_width(text)
-            yield text, sgr
+        if sequence.start() > start:
+            yield raw[start : sequence.start()], sgr
         sgr, start = apply_sgr(sgr, sequence[1]), sequence.end()
-    if text := expand_tabs(raw[start:], column):
-        yield text, sgr
+    if len(raw) > start:
+        yield raw[start:], sgr
+
+
+def _read(raw: str, sgr: Sgr) -> Iterator[TerminalCell]:
+    """The same, as it is drawn."""
+    column = 0
+    for text, run_sgr in _runs(raw, sgr):
+        if shown := expand_tabs(safe_text(text), column):
+            column += text_width(shown)
+            yield shown, run_sgr
 
 
 def _limit(parts: Iterable[TerminalCell], limit: int) -> Iterator[TerminalCell]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len, split_graphemes
 
+from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
 
 TerminalCell = tuple[str, Sgr]
@@ -20,16 +21,13 @@ class TerminalRow:
 
     __slots__ = ("cells", "parts")
 
-    def __init__(self, parts: Iterable[TerminalCell] = ()) -> None:
+    def __init__(self) -> None:
         self.parts: TextLine = []
         self.cells = 0
-        for text, sgr in parts:
-            if self.cells < LONGEST_ROW:
-                self.write(self.cells, text, sgr)
 
     def write(self, column: int, text: str, sgr: Sgr) -> int:
         """Overwrite text; returns the column after it."""
-        if column >= LONGEST_ROW:
+        if column >= LONGEST_ROW or not (text := safe_text(text)):
             return column
         text, width = _crop(expand_tabs(text, column), LONGEST_ROW - column)
         if column == 0 and width >= self.cells:

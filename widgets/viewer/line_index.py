@@ -17,6 +17,7 @@ from typing import NamedTuple
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.widgets.timeline.ink import Sgr
 from oi_tui.widgets.timeline.search import Search
+from oi_tui.widgets.timeline.sgr import INTRODUCERS
 from oi_tui.widgets.timeline.terminal import TerminalText
 from oi_tui.widgets.timeline.terminal_row import TextLine
 
@@ -31,7 +32,7 @@ SEARCHED = 4
 
 _KEPT = 64
 _NEWLINE = re.compile(rb"\n")
-_OBEYED = re.compile(r"[\x1b\r\b\t]")
+_OBEYED = re.compile(rf"[\r\b\t{INTRODUCERS}]")
 
 
 class CannotRead(Exception):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oi_tui.app.engine.core.blocks import CodeBlock
@@ -14,6 +14,8 @@ from oi_tui.widgets.timeline.cells import BlockCell
 from oi_tui.widgets.timeline.ink import Sgr
 from oi_tui.widgets.timeline.row_pieces import BlockDisplay, Canvas, FoldState
 from oi_tui.widgets.timeline.terminal import TerminalText
+from oi_tui.widgets.timeline.terminal_row import LONGEST_ROW
+from support.hostile import unseen
 
 Draw = Callable[..., list[str]]
 
@@ -32,9 +34,21 @@ CONTROLS = [
     "\x1b[",
     "\x1bP",
     "\x1b]0;t\x07",
+    *("\x1b]", "\x1b_", "\x1b^", "\x1bX", "\x90", "\x98", "\x9d", "\x9e", "\x9f"),
+    *("\x07", "\x18", "\x1a", "\x1b\\", "\x9c", "\x9b31m", "\x9bK", "\x1b(B"),
     "\ud800",
 ]
-WORDS = ["text", "日本", "👩\u200d💻", "0123456789" * 3, "\x1b]8;;http://e.org\x1b\\link\x1b]8;;\x1b\\"]
+WORDS = [
+    "text",
+    "日本",
+    "👩\u200d💻",
+    "\u200d",
+    "\ufe0f",
+    "\u0301",
+    "❤",
+    "0123456789" * 3,
+    "\x1b]8;;http://e.org\x1b\\link\x1b]8;;\x1b\\",
+]
 PIECES = st.sampled_from([*COLOURS, *MOVES, *CONTROLS, *WORDS])
 OUTPUT = st.lists(st.one_of(PIECES, st.text(max_size=4)), max_size=30).map("".join)
 
@@ -89,15 +103,32 @@ def test_R7_colours_are_read(drawn: Draw) -> None:
     ]
 
 
-@given(OUTPUT, st.lists(st.integers(0, 200), max_size=6))
-def test_T2_chunks_of_any_size_give_the_lines_of_the_whole(text: str, cuts: list[int]) -> None:
+@given(OUTPUT, st.lists(st.integers(0, 200), max_size=6), st.sampled_from([None, 1, 20]))
+@example("\r\x9da", [2], None)  # a sequence that a C1 control begins
+@example("\x1b]" + "a" * 5_000, [4_500], None)  # a sequence longer than any that is waited for
+@example("\x1b[" + "1" * 5_000 + "m", [4_500], None)
+@example("\r❤\ufe0f12\bx", [2], None)  # a character of several
+@example("\r\u0301a", [2], None)
+@example("x" * (LONGEST_ROW + 1) + "\x1b(B\n", [LONGEST_ROW + 1], None)
+def test_T2_chunks_of_any_size_give_the_lines_of_the_whole(text: str, cuts: list[int], budget: int | None) -> None:
     streamed, at_once = TerminalText(), TerminalText()
-    for cut in sorted(cut for cut in cuts if cut < len(text)):
-        streamed.update(text[:cut])
-    streamed.update(text)
+    for end in [*sorted(cut for cut in cuts if cut < len(text)), len(text)]:
+        streamed.update(text[:end], budget)
+        while streamed.behind:
+            streamed.advance(budget)
     at_once.update(text)
 
+    assert streamed.all_lines() == at_once.all_lines()
     assert streamed.plain() == at_once.plain()
+
+
+@given(OUTPUT)
+def test_T1_lines_hold_nothing_that_is_hidden_or_obeyed(text: str) -> None:
+    """Neither whole nor letter by letter, nor as they are at any time between."""
+    terminal = TerminalText()
+    for end in range(len(text) + 1):
+        terminal.update(text[:end])
+        assert unseen(terminal.plain()) == ""
 
 
 @given(OUTPUT, st.integers(12, 60))
