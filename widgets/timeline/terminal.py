@@ -59,7 +59,7 @@ _LONGEST_UNFINISHED = 2 + 256 + 8
 
 
 class _OpenText(NamedTuple):
-    """The text at the end of what was taken, and the line and column before it: it may go on."""
+    """The text at the end of what was taken, and the line and column before it: the output may continue it."""
 
     start: int
     row: TerminalRow
@@ -250,7 +250,7 @@ class TerminalText:
         return end
 
     def _write(self, text: str, open_at: int | None) -> None:
-        """Text at the cursor; with `open_at`, where it begins, it may go on."""
+        """Text at the cursor; with `open_at`, where it begins, the output may continue it."""
         row, column = self._touch(), self._place()
         if open_at is not None:
             self._open_text = _OpenText(open_at, row, [*row.parts], row.cells, column)
