@@ -32,6 +32,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.look import ThemeControl, remember_look
+from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.compositing import FrontCompositor
@@ -167,7 +168,8 @@ class OiTui(TypingOrder):
         await asyncio.to_thread(import_module, "oi_tui.app.screens.folder")  # meanwhile keys are not kept waiting
         from oi_tui.app.screens.folder import FolderScreen
 
-        chosen = await self.push_screen_wait(FolderScreen(place, again=again, clock=self.clock))
+        write = self.chat.query_one(Bottom).go_on_writing
+        chosen = await self.push_screen_wait(FolderScreen(place, again=again, write=write, clock=self.clock))
         self.chat.bridge.use_settings(place.settings)
         return chosen
 

@@ -64,3 +64,32 @@ class StrayKeys:
             return KeyFate("wait", why=TOO_EARLY)
         self._writing, text, self._held = True, self._held, ""
         return KeyFate("write", text, WRITTEN_ON)
+
+
+class Sentence:
+    """Tells what is typed for the prompt from letters that are keys of a list: of those, one comes alone, or with
+    others of the same meaning."""
+
+    def __init__(self) -> None:
+        self.is_typed = False
+        """Whether what comes now belongs to one."""
+        self._held, self._meant = "", ""
+        """Letters that may be its beginning, and what they mean as keys."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it may have."""
+        return self.is_typed or bool(self._held)
+
+    def end(self) -> None:
+        """The keyboard was quiet for a moment."""
+        self.is_typed, self._held = False, ""
+
+    def take(self, character: str, meaning: str) -> str:
+        """What is known to be of it, with this character; "" if that is a key, whose `meaning` it has."""
+        self._held += character
+        if not self.is_typed and meaning and (self._held == character or meaning == self._meant):
+            self._meant = meaning
+            return ""
+        text, self._held, self.is_typed = self._held, "", True
+        return text

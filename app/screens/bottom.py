@@ -135,10 +135,7 @@ class Bottom(Vertical):
         """Put what arrived elsewhere into the prompt, which has the keys from now on."""
         area = self.query_one(PromptArea)
         self.screen.set_focus(area)
-        if pasted:
-            area.call_later(area.insert_paste, with_line_feeds(text))
-        else:
-            area.call_later(area.insert, text)  # it has the focus then, and completes what begins so
+        area.call_later(self._write, text, pasted=pasted)  # it has the focus then, and completes what begins so
 
     def say(self, words: str, *, failed: bool = False, seconds: float = 0.0) -> None:
         """Say it in what is shown: above the prompt for so many seconds (0: until its text changes), or in the
@@ -196,13 +193,7 @@ class Bottom(Vertical):
     def on_approval_panel_prompt_typed(self, event: "ApprovalPanel.PromptTyped") -> None:
         """Text meant for the prompt goes there."""
         event.stop()
-        area = self.query_one(PromptArea)
-        if event.pasted:
-            area.insert_paste(with_line_feeds(event.text))
-        elif event.text == ERASE:
-            area.action_delete_left()
-        else:
-            area.insert(event.text)
+        self._write(event.text, pasted=event.pasted)
 
     def on_approval_panel_full_toggled(self, event: "ApprovalPanel.FullToggled") -> None:
         """The panel gets the room of the timeline, or gives it back."""
@@ -216,6 +207,15 @@ class Bottom(Vertical):
         self._bridge.send(event.answer)
         self._bring_up("composer")
         self.on_decided()
+
+    def _write(self, text: str, *, pasted: bool) -> None:
+        area = self.query_one(PromptArea)
+        if pasted:
+            area.insert_paste(with_line_feeds(text))
+        elif text == ERASE:
+            area.action_delete_left()
+        else:
+            area.insert(text)
 
     def _bring_up(self, name: str) -> None:
         self.screen.remove_class(FULL)

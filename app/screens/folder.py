@@ -3,21 +3,23 @@
 Most users want to begin: Enter takes the first safe choice, and no question comes twice. A careful user wants to know
 what “trust” means first: everything that would apply is listed, word for word. A user without bubblewrap wants to know
 what to do about it, or to continue without a sandbox: that is a choice of its own and never the default. Keys they try:
-enter, arrows, j and k, the first letters, escape, q, ctrl+q. Keys typed before the screen appeared choose nothing: the
-next word of a prompt must not trust a folder.
+enter, arrows, j and k, the first letters, y, escape, q, ctrl+q. Letters mark, and enter takes. Keys typed before the
+screen appeared choose nothing, nor does a sentence that is typed at the question, which goes to the prompt: the next
+word of a prompt must not trust a folder.
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Click, Resize
+from textual.events import Click, Key, Paste, Resize
 from textual.screen import Screen
 from textual.widgets import OptionList
 
@@ -28,10 +30,23 @@ from oi_tui.app.frontend.folder_offers import Offer, folder_offers, folder_title
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.screens.folder_words import findings, introduction, offer_line, sandbox_trial
 from oi_tui.widgets.arming import LOOK_INTERVAL, Arming, Clock
-from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels
+from oi_tui.widgets.keyrow import Hint, KeyLabel, KeyRow, key_labels, keymap_of, keys_of
 from oi_tui.widgets.lettering import Options, Words
+from oi_tui.widgets.stray_keys import ERASE, WRITTEN_ON, Sentence
 
 FolderChecker = Callable[[Path, SandboxSection], FolderCheck]
+
+
+class WritesPrompt(Protocol):
+    """Puts text into the prompt."""
+
+    def __call__(self, text: str, *, pasted: bool) -> None:
+        """`ERASE` is a Backspace."""
+        ...
+
+
+def _write_nowhere(text: str, *, pasted: bool) -> None:
+    pass
 
 
 class Choices(Options):
@@ -71,18 +86,20 @@ class FolderScreen(Screen[FolderChoice | None]):
     CSS_PATH = "folder.tcss"
     DECIDES = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "mark('trust')", "Trust", id="folder.trust"),
+        Binding("t,y", "mark('trust')", "Trust", id="folder.trust"),
         Binding("o", "mark('look')", "Only look", id="folder.look"),
         Binding("w", "mark('open')", "No sandbox", id="folder.open"),
-        Hint("escape,q,b", "dismiss(None)", "back", id="folder.back"),
+        Binding("q,b", "mark('leave')", "Quit, or back", id="folder.leave"),
+        Hint("escape", "dismiss(None)", "back", id="folder.back"),
         Hint(
-            "pagedown,space",
+            "pagedown",
             "scroll_findings(1)",
             "more of what was found",
             id="folder.page_down",
             short="more",
             priority=True,
         ),
+        Binding("space", "scroll_findings(1)", "More of what was found", id="folder.more"),
         Binding("pageup", "scroll_findings(-1)", "Back in what was found", id="folder.page_up", priority=True),
     ]
 
@@ -92,14 +109,18 @@ class FolderScreen(Screen[FolderChoice | None]):
         *,
         again: bool = False,
         look: FolderChecker = check_folder,
+        write: WritesPrompt = _write_nowhere,
         clock: Clock = time.monotonic,
     ) -> None:
-        """`again`: something holds already, and may be changed."""
+        """`again`: something holds already, and may be changed. `write` gets what is typed for the prompt."""
         super().__init__()
         self._place = place
         self._again = again
-        self._look = look
+        self._look, self._write = look, write
         self._arming = Arming(clock)
+        self._sentence = Sentence()
+        self._marked: int | None = None
+        """The choice that was marked before the last letters."""
         self._found: FolderCheck | None = None
         self._offers: list[Offer] = []
         self._read_to = 0.0
@@ -127,6 +148,8 @@ class FolderScreen(Screen[FolderChoice | None]):
 
     def note_key(self, age: float) -> None:
         """The app reports every key: a key meant for something else must not answer a new question."""
+        if not self._arming.is_typing:
+            self._sentence.end()
         self._arming.touch(age)
 
     async def _find_out(self) -> None:
@@ -151,7 +174,7 @@ class FolderScreen(Screen[FolderChoice | None]):
             if not offer.enabled:
                 choices.disable_option_at_index(index)
         first = [index for index, offer in enumerate(self._offers) if offer.enabled and not offer.grave]
-        choices.highlighted = marked if marked is not None else first[0] if found is not None else None
+        self._marked = choices.highlighted = marked if marked is not None else first[0] if found is not None else None
         self.call_after_refresh(self._fit)
 
     def _line(self, offer: Offer, *, marked: bool) -> Content:
@@ -174,9 +197,48 @@ class FolderScreen(Screen[FolderChoice | None]):
 
     # -- events -------------------------------------------------------------------------------------------
 
+    def on_key(self, event: Key) -> None:
+        """A letter marks a choice, but not one of a sentence."""
+        choices, text = self.query_one(Choices), ""
+        if event.is_printable and event.character is not None:
+            if not self._sentence.has_begun:
+                self._marked = choices.highlighted
+            if text := self._sentence.take(event.character, self._meaning(event.key)):
+                choices.highlighted = self._marked
+        elif event.key == "backspace" and self._sentence.is_typed:
+            text = ERASE
+        if text:
+            event.stop()
+            self._pass_on(text, pasted=False)
+
+    def on_paste(self, event: Paste) -> None:
+        """It was meant for the prompt."""
+        event.stop()
+        self._pass_on(event.text, pasted=True)
+
+    def _meaning(self, key: str) -> str:
+        """What it does here: mark, move, or scroll; "" is nothing."""
+        keymap = keymap_of(self)
+        bound = (one for one in (*Choices.BINDINGS, *self.BINDINGS) if isinstance(one, Binding))
+        action = next((one.action for one in bound if key in keys_of(one, keymap).split(",")), "")
+        return re.split(r"\W|_", action)[0]
+
+    def _pass_on(self, text: str, *, pasted: bool) -> None:
+        """To the prompt; the next key must not answer the question."""
+        self._arming.show()
+        self._write(text, pasted=pasted)
+        said = self.query_one("#folder-error", Words)
+        said.update(WRITTEN_ON)
+        said.set_classes("-note")
+        self._fit()
+
     def show_arming(self) -> None:
         """Whether Enter counts yet."""
         self._arming.look()
+        said = self.query_one("#folder-error", Words)
+        if self._arming.is_armed and said.has_class("-note"):
+            said.remove_class("-note")
+            self._fit()
         self.query_one(KeyRow).labels = (
             KeyLabel("enter", "choose", "choose", self._found is not None and self._arming.is_armed),
             KeyLabel("↑↓", "move", "move"),
@@ -187,7 +249,7 @@ class FolderScreen(Screen[FolderChoice | None]):
     def _complain(self, text: str) -> None:
         shown = self.query_one("#folder-error", Words)
         shown.update(f"✗ {text}")
-        shown.add_class("-shown")
+        shown.set_classes("-shown")
 
     def _has_unread(self) -> bool:
         """Whether something that would count has not been on the screen yet."""
@@ -227,7 +289,7 @@ class FolderScreen(Screen[FolderChoice | None]):
     def action_mark(self, choice: str) -> None:
         """Move to this choice; Enter takes it."""
         for index, offer in enumerate(self._offers):
-            if offer.id == choice and offer.enabled:
+            if (offer.id or "leave") == choice and offer.enabled:
                 self.query_one(Choices).highlighted = index
 
     def action_scroll_findings(self, pages: int) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.events import Key
+from textual.events import Key, Paste
 from textual.widgets import OptionList
 
 from oi_tui.app.engine.core.configuration import Configure
 from oi_tui.app.engine.core.settings import SandboxSection, Settings
+from oi_tui.app.engine.core.verbs import Submit
 from oi_tui.app.engine.sandbox.availability import Availability
 from oi_tui.app.engine.sandbox.gaps import OPEN_SOCKETS
 from oi_tui.app.engine.trust.folder_check import FolderCheck, read_folder
@@ -225,6 +226,45 @@ async def test_U2_keys_that_were_typed_before_it_was_seen_choose_nothing(play: P
         assert stage.chosen == ["open"]
 
 
+@pytest.mark.parametrize("typed", ["sum it", "two sums", "build it", "quit smoking", "ok", " t", "you"])
+async def test_U2_a_sentence_typed_at_the_question_goes_to_the_prompt_and_decides_nothing(
+    play: Play, place: Place, typed: str
+) -> None:
+    now = place()
+    async with play((100, 30), workplace=now) as stage:
+        screen = await asked(stage)
+        await arm(stage, screen)
+        safe = marked(screen)
+        await stage.pilot.press(*(key_of(letter) for letter in f"{typed}x"), "backspace", "enter")
+        await stage.settle()
+        assert now.decision is None
+        assert marked(screen) == safe
+        assert "What you type goes to the prompt. Pause to answer." in stage.seen
+        await arm(stage, screen)
+        assert "What you type goes to the prompt" not in stage.seen
+        await stage.pilot.press("enter")
+        await stage.until(lambda: bool(stage.engines))
+        assert stage.prompt.text == typed
+        await stage.pilot.press("enter")
+        assert Submit(text=typed) in await stage.engine.heard(1)
+
+
+def key_of(letter: str) -> str:
+    return "space" if letter == " " else letter
+
+
+async def test_U2_what_is_pasted_at_the_question_goes_to_the_prompt(play: Play, place: Place) -> None:
+    now = place()
+    async with play((100, 30), workplace=now) as stage:
+        screen = await asked(stage)
+        await arm(stage, screen)
+        stage.app.post_message(Paste("sum it\n"))
+        await stage.pilot.press("enter")
+        await stage.settle()
+        assert now.decision is None
+        assert stage.prompt.text == "sum it\n"
+
+
 @pytest.mark.parametrize("why", [MISSING, FORBIDDEN], ids=["missing", "forbidden"])
 async def test_S20_where_there_is_no_sandbox_enter_is_never_on_doing_without(
     play: Play, place: Place, why: Availability
@@ -373,7 +413,7 @@ async def test_keys_are_not_kept_waiting_while_it_is_looked(play: Play, place: P
         stage.clock.now += 5
         await stage.pilot.press("enter")
         assert chosen == []
-        await stage.pilot.press("q")
+        await stage.pilot.press("escape")
         assert chosen == [None]
         go_on.set()
 
