@@ -4,10 +4,8 @@ import asyncio
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
-from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,13 +25,13 @@ from textual.widgets import Input, TextArea
 from oi_tui.app.commands.registry import bindings
 from oi_tui.app.engine.core.errors import OiTuiError
 from oi_tui.app.engine.core.settings import Settings
-from oi_tui.app.engine.files.paths import log_dir, private_dir
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.workplace import FolderChoice, Workplace
 from oi_tui.app.look import ThemeControl, remember_look
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
+from oi_tui.app.screens.defects import keep_trace, spare
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.compositing import FrontCompositor
 from oi_tui.app.terminal.end_signals import leave_at_signals, restore_signals
@@ -149,9 +147,9 @@ class OiTui(TypingOrder):
             await self.chat.complete.wait()
             await self.chat.leaving.tell_detached()
 
-        self.run_worker(know_settings(), name="settings")
+        self.run_worker(spare(self, know_settings(), "Reading the settings"), name="settings")
         if self._workplace is not None:
-            self.run_worker(tell_detached(), name="detached")
+            self.run_worker(spare(self, tell_detached(), "Looking for detached sessions"), name="detached")
         if not self.is_headless:
             self.run_worker(remember_look(self.chat, self.console), name="look")
 
@@ -344,8 +342,4 @@ class OiTui(TypingOrder):
 
     def _fatal_error(self) -> None:
         """A defect of ours: the stack trace goes to the log, where Textual would print it with all locals, keys too."""
-        log = private_dir(log_dir()) / "screen.log"
-        with log.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{datetime.now().astimezone().isoformat()}\n{traceback.format_exc()}\n")
-        log.chmod(0o600)
-        self.panic(Text(safe_text(f"✗ oi-tui crashed. Details: {log}")))  # the caller prints how to resume
+        self.panic(Text(safe_text(f"✗ oi-tui crashed. Details: {keep_trace()}")))  # the caller prints how to resume

@@ -21,6 +21,7 @@ from oi_tui.app.engine.core.tool_replies import (
     ToolsFound,
 )
 from oi_tui.app.frontend.bridge import Bridge
+from oi_tui.app.screens.defects import spare
 from oi_tui.app.screens.engine_choices import EngineChoices
 from oi_tui.app.screens.kernel_names import KernelNames
 from oi_tui.app.screens.key_desk import KeyDesk
@@ -169,7 +170,10 @@ class Parts:
             await pause.import_aside("oi_tui.app.screens.plugin_desk")
             await self.plugins.load()
 
-        self.pane.set_timer(PLUGINS_LATER, lambda: self.pane.run_worker(load(), name="plugins"))
+        def begin() -> None:
+            self.pane.run_worker(spare(self.pane.app, load(), "Loading plugins"), name="plugins")
+
+        self.pane.set_timer(PLUGINS_LATER, begin)
 
     def expect_actions(self, pause: TypingPause) -> None:
         """Import what is needed as soon as there are blocks: colours of code, and all that is done with a block."""

@@ -1,6 +1,8 @@
 """Work in small pieces while somebody types: each of them begins when the last key has been painted."""
 
+import _imp
 import asyncio
+import contextlib
 import sys
 import threading
 import time
@@ -46,8 +48,13 @@ class TypingPause:
             await asyncio.sleep(min(left, STEP))
 
     async def import_aside(self, name: str) -> None:
-        """Import a module, and whatever it imports, in a thread: each module is one piece of work."""
-        await asyncio.to_thread(self._import, name)
+        """Import a module, and whatever it imports, in a thread: each module is one piece of work.
+
+        It may fail, and nobody hears of it: who uses the module imports it as well. That fails again, or two
+        threads were importing each other's packages, or the program was being updated.
+        """
+        with contextlib.suppress(Exception):  # whatever a module raises
+            await asyncio.to_thread(self._import, name)
 
     def _import(self, name: str) -> None:
         before_each = _BeforeEach(self)
@@ -80,5 +87,9 @@ class _BeforeEach:
     ) -> ModuleSpec | None:
         """Other threads that import meanwhile continue."""
         if threading.get_ident() == self._thread:
-            self._pause.block()
+            _imp.release_lock()  # importlib holds it while it asks a finder, and no other thread could import
+            try:
+                self._pause.block()
+            finally:
+                _imp.acquire_lock()
         return None

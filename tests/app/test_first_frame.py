@@ -57,12 +57,13 @@ MODULES = """
     app.engine.text.lookalikes app.engine.text.safe app.engine.text.words app.engine.trust
     app.engine.trust.folder_decisions app.engine.trust.folder_digests app.engine.trust.folder_settings
     app.engine.trust.instruction_files app.flags app.frontend app.frontend.waiting_engine app.frontend.workplace
-    app.look app.opening app.screens app.screens.bottom app.screens.chat app.screens.typing_pause app.start
-    app.terminal app.terminal.calling app.terminal.compositing app.terminal.echo app.terminal.end_signals
-    app.terminal.guarded_driver app.terminal.probe app.terminal.probing_driver app.terminal.screen_copy
-    app.terminal.skeleton app.terminal.typing_order app.tui themes themes.loader themes.palette widgets
-    widgets.arming widgets.composer widgets.lettering widgets.paste_tokens widgets.prompt_start widgets.status
-    widgets.stray_keys widgets.text_box widgets.timeline widgets.timeline.graphics widgets.welcome
+    app.look app.opening app.screens app.screens.bottom app.screens.chat app.screens.defects
+    app.screens.typing_pause app.start app.terminal app.terminal.calling app.terminal.compositing app.terminal.echo
+    app.terminal.end_signals app.terminal.guarded_driver app.terminal.probe app.terminal.probing_driver
+    app.terminal.screen_copy app.terminal.skeleton app.terminal.typing_order app.tui themes themes.loader
+    themes.palette widgets widgets.arming widgets.composer widgets.lettering widgets.paste_tokens
+    widgets.prompt_start widgets.status widgets.stray_keys widgets.text_box widgets.timeline
+    widgets.timeline.graphics widgets.welcome
 """
 """Those of ours that there are when the first frame is painted. Before a name is added: can it be imported when it is
 used first, or come with `session_side` or `chat_parts`?"""

@@ -14,16 +14,21 @@ import os
 from importlib.machinery import SourceFileLoader
 
 load = SourceFileLoader.exec_module
+pipes = [os.environ["HALT_PIPE"]]
 
 def load_or_halt(loader, module):
     if module.__name__ == os.environ["HALT_AT"]:
-        open(os.environ["HALT_PIPE"], "w").close()
-        open(os.environ["HALT_PIPE"]).read()
+        for pipe in pipes[:1]:
+            pipes.clear()
+            open(pipe, "w").close()
+            open(pipe).read()
+        if "HALT_FAILS" in os.environ:
+            raise RuntimeError("a defect")
     load(loader, module)
 
 SourceFileLoader.exec_module = load_or_halt
 """
-"""A `sitecustomize`: the program waits before it loads one module, as on a slow machine."""
+"""A `sitecustomize`: the program waits before it loads one module, as on a slow machine, and cannot load it."""
 
 WHILE_ASKED = (
     "oi_tui.app.build",  # by the engine
@@ -57,7 +62,7 @@ class SlowStart:
         shown.wait_until(lambda: shown.colour("enter") == shown.colour("esc"), "an armed question")
 
 
-Start = Callable[[str], SlowStart]
+Start = Callable[..., SlowStart]
 
 
 @pytest.fixture
@@ -69,9 +74,9 @@ def start(
     (hooks / "sitecustomize.py").write_text(HALT)
     os.mkfifo(pipe)
 
-    def started(module: str) -> SlowStart:
+    def started(module: str, **more: str) -> SlowStart:
         env = clean_env | {"PYTHONPATH": str(hooks), "HALT_AT": module, "HALT_PIPE": str(pipe), "OI_TUI_SANDBOX": ""}
-        return SlowStart(terminal(command, env=env, cwd=folder, timeout=30), pipe)
+        return SlowStart(terminal(command, env=env | more, cwd=folder, timeout=30), pipe)
 
     return started
 
@@ -127,6 +132,32 @@ def test_U2_a_sentence_behind_a_key_that_is_no_answer_goes_to_the_prompt(start: 
     slow.terminal.send("\r")
     slow.terminal.wait_for("Hello.")
     assert prompts(script) == ["total it"]
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("oi_tui.app.screens.settings_desk", "Reading the settings failed; the session continues."),
+        ("oi_tui.app.frontend.attaching", "Looking for detached sessions failed; the session continues."),
+        ("oi_tui.app.screens.plugin_desk", "Loading plugins failed; the session continues."),
+        ("oi_tui.app.screens.block_actions", ""),
+    ],
+)
+def test_a_defect_in_what_is_loaded_beside_does_not_end_the_session(
+    start: Start, script: Script, clean_env: dict[str, str], module: str, words: str
+) -> None:
+    script.write("Hello.", "Good.")
+    slow = start(module, HALT_FAILS="1")
+    slow.wait_asked()
+    slow.terminal.send("\rsum it\r")
+    slow.terminal.wait_for("Hello.")
+    slow.wait_halted()
+    slow.go_on()
+    slow.terminal.wait_for(words)
+    slow.terminal.send("again\r")
+    slow.terminal.wait_for("Good.")
+    log = Path(clean_env["XDG_STATE_HOME"], "oi-tui", "log", "screen.log")
+    assert "RuntimeError: a defect" in log.read_text() if words else not log.exists()
 
 
 def prompts(script: Script) -> list[str]:

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import sys
-from threading import Event
+from importlib import import_module
+from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -74,3 +76,49 @@ def test_an_import_aside_leaves_the_list_of_finders_that_other_threads_go_throug
 
     assert seen == [True]
     assert finders == before == sys.meta_path
+
+
+class Held(TypingPause):
+    """Waits for a key that is painted when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits, self.painted = Event(), Event()
+
+    def block(self) -> None:
+        self.waits.set()
+        self.painted.wait(10)
+
+
+def test_another_thread_imports_while_an_import_aside_waits_for_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("imported_aside", "imported_meanwhile"):
+        (tmp_path / f"{name}.py").touch()
+    pause = Held()
+    aside = Thread(target=pause._import, args=("imported_aside",))
+    meanwhile = Thread(target=import_module, args=("imported_meanwhile",))
+    aside.start()
+    assert pause.waits.wait(10)
+    meanwhile.start()
+    meanwhile.join(5)
+    try:
+        assert not meanwhile.is_alive()
+    finally:
+        pause.painted.set()
+        aside.join(10)
+        meanwhile.join(10)
+    assert {"imported_aside", "imported_meanwhile"} <= sys.modules.keys()
+
+
+async def test_an_import_aside_that_fails_does_so_where_the_module_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "imported_in_vain.py").write_text("raise RuntimeError('deadlock detected')")
+    finders = sys.meta_path
+    await TypingPause().import_aside("imported_in_vain")
+    assert sys.meta_path == finders
+    with pytest.raises(RuntimeError, match="deadlock"):
+        import_module("imported_in_vain")
