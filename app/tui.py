@@ -178,6 +178,9 @@ class OiTui(TypingOrder):
         if self.chat.bridge.busy:
             self.notify("Code is running. Interrupt it, then try again.", severity="warning")
             return
+        if self.chat.bridge.extraction is not None:
+            self.notify("An extraction is not done. Stop it in /extract, then try again.", severity="warning")
+            return
         place, before = self._workplace, self._workplace.setup
 
         async def decide_again() -> None:
@@ -269,24 +272,19 @@ class OiTui(TypingOrder):
 
     async def action_quit(self) -> None:
         """Leave; ask first if that interrupts something."""
-        if not self.chat.bridge.busy:
+        if not self.chat.bridge.busy and self.chat.bridge.extraction is None:
             await self.chat.leaving.leave()
             return
         from oi_tui.app.screens.confirm import ConfirmScreen  # with its row of keys
+        from oi_tui.app.screens.leave_question import leave_question  # with that screen
 
-        if isinstance(self.screen, ConfirmScreen):
+        if isinstance(self.screen, ConfirmScreen) or (question := leave_question(self.chat.bridge)) is None:
             return
 
         async def finish(yes: bool | None) -> None:
             if yes:
                 await self.chat.leaving.leave()
 
-        question = ConfirmScreen(
-            "Something is still running.",
-            "Leaving interrupts it. The conversation is saved and can be resumed.",
-            yes="leave",
-            no="stay",
-        )
         self.push_screen(question, finish)
 
     def action_help(self) -> None:

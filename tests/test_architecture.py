@@ -99,7 +99,10 @@ for (nor hold) the engine's."""
 
 AFTER_THE_FIRST_FRAME = {
     "app/tui.py": {
-        *(f"oi_tui.app.screens.{name}" for name in ("confirm", "folder", "guide", "key_help", "palette_screen")),
+        *(
+            f"oi_tui.app.screens.{name}"
+            for name in ("confirm", "folder", "guide", "key_help", "leave_question", "palette_screen")
+        ),
         *("oi_tui.app.screens.settings_desk", "oi_tui.app.commands.typed"),
     },
     "app/screens/chat.py": {

@@ -60,6 +60,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     activity: Activity = Activity()
     patience: float = 0.0
     """Seconds without an answer after which the model's server is given up; 0 is not known."""
+    extraction: str = ""
+    """How far one is that runs beside all else."""
     kernels: tuple[tuple[str, KernelState], ...] = ()
     usage: Usage = Usage()
     context_window: int | None = None
@@ -184,6 +186,8 @@ def status_parts(status: Status, now: float = 0.0) -> list[StatusPart]:
         found.append(StatusPart(sandbox, 0, style="$warning" if status.exposed else "$dim", short=short))
     if activity.word:
         found.append(_activity_part(status, now))
+    if status.extraction:
+        found.append(StatusPart(status.extraction, 2, style="$accent", short=status.extraction.rpartition(" ")[2]))
     found += _usage_parts(status)
     found += _kernel_parts(status)
     return found

@@ -27,6 +27,7 @@ from oi_tui.app.engine.core.events import (
     SessionOpened,
     TurnEnded,
 )
+from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.kernel_looks import Inspect
 from oi_tui.app.engine.core.protocol import (
     Batch,
@@ -135,6 +136,11 @@ class Bridge:
     def busy(self) -> bool:
         """Whether leaving now would interrupt anything."""
         return not self.stopped and (self.transcript.turn_open or self.transcript.summarises or bool(self.running))
+
+    @property
+    def extraction(self) -> ExtractionFound | None:
+        """The extraction that leaving the session would stop, if there is one."""
+        return found if (found := self._watch.extraction).is_open else None
 
     def send(self, verb: AnyVerb) -> None:
         """Ask the engine, in order, for something about the session shown now, even if another is being opened."""
@@ -249,8 +255,7 @@ class Bridge:
         self.stopped, self._then = True, None
         self._route(PromptsQueued())
         self._verbs = asyncio.Queue()  # the next engine is not asked what this one was
-        self.kernels.states.clear()
-        self.running.clear()
+        self._rest()
         if self.transcript.turn_open:
             self._apply([TurnEnded(reason="engine_lost")])
         self._watch.say("engine stopped")
@@ -292,6 +297,10 @@ class Bridge:
                 self._view.show(reply)
             case Hello() | Standing() | SessionGone():
                 pass
+            case ExtractionFound():
+                self._watch.extraction = reply
+                self._show_status()
+                self._view.show(reply)
             case _:
                 self._view.show(reply)
 
@@ -385,6 +394,7 @@ class Bridge:
         return self._watch.now.due is not None
 
     def _show_status(self) -> None:
-        known = self.transcript, self.settings, self.kernels, self._watch.shown_activity
+        watch = self._watch
+        known = self.transcript, self.settings, self.kernels, watch.shown_activity, watch.extraction
         status = current_status(*known, fails=self._sandbox_fails, recorded=self._recorded)
         self._view.show_status(status, self._queued)

@@ -24,6 +24,7 @@ from oi_tui.app.engine.core.events import (
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.modes import OF_APPROVAL, effective_mode, strictest
 from oi_tui.app.engine.core.outcomes import KernelState
 from oi_tui.app.engine.core.settings import Settings, describe_sandbox
@@ -37,6 +38,8 @@ _ELSEWHERE = r"(kernel )?\S+ on (?P<host>\S+)|kernel \S+, started by .+"
 
 RUNNING = "running"
 """The activity while code runs."""
+
+_NO_EXTRACTION = ExtractionFound()
 
 FAILS = "sandbox fails"
 """A sandbox is required and impossible: no code runs. Short, for a narrow line."""
@@ -87,6 +90,8 @@ class ActivityWatch:
         self._sent: float | None = None
         """When a prompt was sent that the engine has not acknowledged yet."""
         self.now = Activity(word=STARTING)
+        self.extraction = ExtractionFound()
+        """The session's, in short."""
         self._runs: set[str] = set()
         """Blocks that run: one may have called another."""
 
@@ -95,8 +100,8 @@ class ActivityWatch:
         self.now, self._sent = Activity(word=word), None
 
     def rest(self) -> None:
-        """An engine that has just opened a session is idle."""
-        self.now = Activity()
+        """An engine that has just opened a session is idle, as far as it has not said otherwise."""
+        self.now, self.extraction = Activity(), ExtractionFound()
 
     def note_prompt(self) -> None:
         """A prompt was sent while nothing was under way."""
@@ -180,6 +185,7 @@ def current_status(
     settings: Settings,
     kernels: KernelBoard,
     doing: Activity,
+    extraction: ExtractionFound = _NO_EXTRACTION,
     *,
     fails: bool,
     recorded: bool,
@@ -200,12 +206,21 @@ def current_status(
         recorded=recorded,
         activity=Activity(word=waiting) if waiting else doing,
         patience=settings.model.timeout,
+        extraction=_spell_extraction(extraction),
         kernels=kernels.labels(),
         usage=transcript.usage,
         context_window=settings.model.context_window or transcript.context_window,
         max_cost=transcript.max_cost,
         max_tokens=transcript.max_tokens,
     )
+
+
+def _spell_extraction(found: ExtractionFound) -> str:
+    """How far it is, "" if there is nothing to stop."""
+    if not found.is_open:
+        return ""
+    word = {"paused": "extraction paused", "stopping": "extraction stops"}.get(found.state, "extracting")
+    return f"{word} {found.ended_count:,}/{found.total:,}" if found.total else word
 
 
 def lacks_model(transcript: Transcript) -> bool:

@@ -12,7 +12,7 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.frontend.bridge import Bridge
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.choose import ChooseScreen
-from oi_tui.app.screens.confirm import ConfirmScreen
+from oi_tui.app.screens.leave_question import switch_question
 from oi_tui.widgets.composer import PromptArea, as_prompt
 
 BranchKind = Literal["fork", "rewind", "again"]
@@ -24,14 +24,8 @@ _OURS = "screen-"
 
 async def may_leave(place: Widget, bridge: Bridge) -> bool:
     """Whether the open session may be left: asks the user if that interrupts something."""
-    if not bridge.busy:
+    if (question := switch_question(bridge)) is None:
         return True
-    question = ConfirmScreen(
-        "Something is still running.",
-        "Opening another session interrupts it. What it printed so far is kept.",
-        yes="interrupt it",
-        no="stay",
-    )
     yes: bool | None = await place.app.push_screen_wait(question)
     return bool(yes)
 

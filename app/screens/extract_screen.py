@@ -33,9 +33,6 @@ WIDEST = 28
 FAILURES = 5
 """Failures above the results: all of them are in a file at the end."""
 
-RUNS = ("starting", "running", "paused", "stopping")
-"""States in which there is something to stop."""
-
 
 class ExtractScreen(ModalScreen[str]):
     """Dismissed with `new` for another extraction, else with nothing."""
@@ -95,7 +92,7 @@ class ExtractScreen(ModalScreen[str]):
         self.query_one("#extraction-title", Words).update(f"{what}{by}")
         self.query_one("#extraction-progress", Words).update(lettering(*_progress(found)))
         results = "\n".join(results_table(found.newest, width)) or (
-            "No results yet." if found.state in RUNS else "No results."
+            "No results yet." if found.is_open else "No results."
         )
         self.query_one("#extraction-results", Words).update(results)
         failures = "\n".join(_failures(found.failures, found.failed, width))
@@ -107,7 +104,7 @@ class ExtractScreen(ModalScreen[str]):
     @property
     def runs(self) -> bool:
         """Whether it continues without being looked at."""
-        return self._found.state in RUNS
+        return self._found.is_open
 
     @property
     def wrong(self) -> str:
@@ -123,7 +120,7 @@ class ExtractScreen(ModalScreen[str]):
 
     def action_stop(self) -> None:
         """What is done stays."""
-        if self._found.state in RUNS:
+        if self._found.is_open:
             self._send(ChangeExtraction(change="stop"))
 
     def action_open(self) -> None:
@@ -134,14 +131,13 @@ class ExtractScreen(ModalScreen[str]):
 
     def action_begin_new(self) -> None:
         """One at a time."""
-        if self._found.state not in RUNS:
+        if not self._found.is_open:
             self.dismiss("new")
 
     def _show_keys(self) -> None:
-        state = self._found.state
+        state, is_open = self._found.state, self._found.is_open
         off = {"p"} if state in ("starting", "stopping") or (state == "done" and not self._found.failed) else set()
-        off |= set() if state in RUNS else {"s"}
-        off |= {"n"} if state in RUNS else set()
+        off |= {"n"} if is_open else {"s"}
         off |= set() if state == "done" else {"o"}
         word = "pause" if state in ("running", "starting") else "try again" if state == "done" else "continue"
         stop = "stop now" if state == "stopping" else "stop"
@@ -156,13 +152,13 @@ def reading_code(output: str) -> str:
 
 
 def _progress(found: ExtractionFound) -> Iterator[str | tuple[str, str]]:
-    ended, total = found.done + found.failed, max(found.total, found.done + found.failed)
+    ended, total = found.ended_count, max(found.total, found.ended_count)
     filled = BAR * ended // total if total else 0
     yield ("█" * filled, "$accent")
     yield ("░" * (BAR - filled), "$dim")
     if total:
         yield f" {ended:,} of {total:,}"
-    elif found.state in RUNS:
+    elif found.is_open:
         yield " counting records …"
     if found.failed:
         yield (f" · {found.failed:,} failed", "$error")
@@ -170,7 +166,7 @@ def _progress(found: ExtractionFound) -> Iterator[str | tuple[str, str]]:
         yield " · price not known"
     elif found.cost:
         yield f" · ${found.cost:.4g}"
-    yield f" · {_state(found)}" if total or found.state in RUNS else f" {_state(found)}"
+    yield f" · {_state(found)}" if total or found.is_open else f" {_state(found)}"
     if found.skipped:
         yield f"\n{quantity(found.skipped, 'record')} were done before."
     if found.cut:
@@ -180,10 +176,10 @@ def _progress(found: ExtractionFound) -> Iterator[str | tuple[str, str]]:
 
 
 def _state(found: ExtractionFound) -> str:
-    fresh = found.done + found.failed - found.skipped
+    fresh = found.ended_count - found.skipped
     match found.state:
         case "running" if fresh and found.total:
-            left = (found.total - found.done - found.failed) * found.seconds / fresh
+            left = (found.total - found.ended_count) * found.seconds / fresh
             return f"{duration(left)} left"
         case "stopping":
             return "stopping: records in progress are finished"

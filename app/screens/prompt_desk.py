@@ -282,7 +282,7 @@ class PromptDesk:
         self.hold(text, f"No such file: {names}. Enter sends the prompt all the same.")
 
     def _offer_to_quit(self) -> None:
-        if self._bridge.busy:
+        if self._bridge.busy or self._bridge.extraction is not None:
             self.screen.run_worker(self.screen.run_action("app.quit"), group="quit")
             return
 

@@ -22,9 +22,11 @@ from oi_tui.app.engine.core.events import (
     DecisionRequested,
     InputRequested,
     OutputAdded,
+    SessionOpened,
     TurnEnded,
     TurnStarted,
 )
+from oi_tui.app.engine.core.extractions import ExtractionFound
 from oi_tui.app.engine.core.protocol import Batch, Detached, DraftKept, Failed, Hello
 from oi_tui.app.engine.core.protocol_lines import encode_message
 from oi_tui.app.engine.core.settings import DetachSection, LoopSection, ModelSection, Settings
@@ -41,12 +43,15 @@ from oi_tui.app.engine.session.open_session import OpenSession
 from oi_tui.app.engine.session.outbox import Send
 from oi_tui.app.engine.session.services import Services
 from oi_tui.app.engine.session.wire import Exchange
+from oi_tui.app.engine.structured.answer_schema import AnswerSchema
+from oi_tui.app.engine.structured.typed_fields import typed_schema
 from oi_tui.app.engine.testing import FakeKernel, FakeKernels, FakeModel, FakeModels
 from oi_tui.app.engine.transcript.event_log import fold_events
 from oi_tui.app.frontend.attaching import AttachedClient, LiveSession, live_session, live_sessions
 from oi_tui.app.frontend.client import LINE_LIMIT, StreamClient
 from oi_tui.app.frontend.past_client import READ_ONLY, PastClient
 from oi_tui.app.opening import survives_hangup
+from support.extractions import GatedModel, begin
 from support.front import Front
 from support.kinds import narrow
 
@@ -92,7 +97,14 @@ class House:
     def _make(self, setup: Configure, send: Send) -> Engine:
         kernels = FakeKernels(python=self.kernel)
         log = Log(store=Store(self.path))
-        made = Services(setup=setup, models=FakeModels(self.model), make_kernels=lambda _: kernels, send=send, log=log)
+        made = Services(
+            setup=setup,
+            models=FakeModels(self.model),
+            make_kernels=lambda _: kernels,
+            send=send,
+            log=log,
+            read_schema=lambda given: AnswerSchema(typed_schema(given)),
+        )
         return Engine(made)
 
     @property
@@ -321,6 +333,30 @@ async def test_V14_a_detached_engine_ends_by_itself_when_it_had_nothing_to_do_fo
         assert engine.kernel.ran == []
         with closing(Store(engine.path)) as store:
             assert store.load(session_id)[-1] == TurnEnded(reason="interrupted", detail="The program was closed.")
+
+
+async def test_E18_a_detached_engine_finishes_an_extraction_and_says_how_far_it_is_to_who_comes_back(
+    tmp_path: Path,
+) -> None:
+    async with house(tmp_path, idle_limit=0.2) as engine:
+        engine.model = model = GatedModel()
+        front = await engine.begin()
+        await front.until_event(SessionOpened)
+        await front.client.send(begin(tmp_path))
+        async with asyncio.timeout(20):
+            await model.wait_for_requests(1)
+        session_id = await engine.detach(front)
+        assert await engine.until_state(session_id, "running")
+        ended, _ = await asyncio.wait([engine.serving], timeout=1.0)
+        assert not ended, "it has something to do"
+        back = await engine.attach(session_id, outlives=True)
+        found = await back.until(lambda reply: isinstance(reply, ExtractionFound))
+        assert narrow(found, ExtractionFound).is_open
+        await engine.detach(back)
+        for _ in range(6):
+            model.gate.release()
+        await asyncio.wait_for(engine.serving, 20)
+        assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 6
 
 
 async def test_what_is_not_written_down_is_told_from_memory(tmp_path: Path) -> None:

@@ -2,48 +2,24 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oi_tui.app.engine.core.blocks import NoticeBlock
-from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, ChatRequest, Delta, TextDelta
 from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.core.events import NoticeAdded, SessionOpened, UsageReported
-from oi_tui.app.engine.core.extractions import BeginExtraction, ChangeExtraction, ExtractionFound, FindExtraction
+from oi_tui.app.engine.core.extractions import ChangeExtraction, ExtractionFound, FindExtraction
 from oi_tui.app.engine.core.protocol import Failed
 from oi_tui.app.engine.core.verbs import Open, SetBudget
 from oi_tui.app.engine.extraction.records import read_records
 from oi_tui.app.engine.structured.typed_fields import reads_as_fields, typed_schema
 from oi_tui.app.engine.testing import FakeModel
+from support.extractions import GatedModel, begin
 from support.front import Front, engine
 from support.kinds import narrow, of
-
-
-class GatedModel(FakeModel):
-    """Answers each record when a test lets it, at a cent each."""
-
-    def __init__(self) -> None:
-        super().__init__("")
-        self.gate = asyncio.Semaphore(0)
-
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta, None]:
-        self.requests.append(request)
-        async with self._asked:
-            self._asked.notify_all()
-        await self.gate.acquire()
-        word = next(word for word in request.messages[-1].text.split() if word.startswith("fruit"))
-        yield TextDelta(text=json.dumps({"name": word, "price": "1,20 €"}))
-        yield AnswerUsage(input_tokens=10, output_tokens=5, cost=0.01)
-        yield AnswerEnded()
-
-
-def begin(folder: Path, **more: Any) -> BeginExtraction:
-    (folder / "list.txt").write_text("".join(f"fruit{number} is here\n" for number in range(6)))
-    said: dict[str, Any] = {"source": str(folder / "list.txt"), "output": str(folder / "out.jsonl"), "workers": 1}
-    return BeginExtraction(**{**said, "schema": "name, price: number", **more})
 
 
 async def opened(front: Front) -> None:
@@ -109,6 +85,25 @@ async def test_E18_it_pauses_stops_and_continues_and_asks_about_no_record_twice(
         done = await stands(front, lambda found: found.state == "done")
     assert (done.done, done.skipped, len(model.requests)) == (6, 2, 6)
     assert [value["name"] for value in values(tmp_path)] == [f"fruit{number}" for number in range(6)]
+
+
+async def test_E18_how_far_it_is_is_reported_to_those_who_do_not_look_without_results(tmp_path: Path) -> None:
+    model = GatedModel()
+    model.gate = asyncio.Semaphore(2)
+    async with engine(tmp_path, model) as front:
+        await front.client.send(Open())
+        await front.until_event(SessionOpened)
+        await front.client.send(begin(tmp_path))
+        found = await stands(front, lambda found: found.done == 2)
+        assert (found.state, found.total, found.newest) == ("running", 6, ())
+        await front.client.send(FindExtraction())
+        assert (await stands(front, lambda found: bool(found.newest))).done == 2
+        await front.client.send(FindExtraction(on=False))
+        model.gate.release()
+        await stands(front, lambda found: found.done == 3 and not found.newest)
+        await front.client.send(ChangeExtraction(change="stop"))
+        await front.client.send(ChangeExtraction(change="stop"))
+        assert not (await stands(front, lambda found: found.state == "stopped")).is_open
 
 
 async def test_E18_a_second_stop_waits_for_no_answer_and_a_session_that_ends_loses_nothing(tmp_path: Path) -> None:

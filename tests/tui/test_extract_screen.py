@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 from textual.widgets import Input
 
+from oi_tui.app.engine.core.events import CodeStarted, ExecutionStarted
 from oi_tui.app.engine.core.extractions import (
     BeginExtraction,
     ChangeExtraction,
@@ -14,11 +15,15 @@ from oi_tui.app.engine.core.extractions import (
     ExtractionFound,
     FindExtraction,
 )
-from oi_tui.app.engine.core.verbs import Run
+from oi_tui.app.engine.core.library_replies import SessionsFound
+from oi_tui.app.engine.core.library_verbs import FindSessions
+from oi_tui.app.engine.core.verbs import Open, Run
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.extract_form import ExtractForm, WrongField, proposed_output, read_form
 from oi_tui.app.screens.extract_screen import ExtractScreen, reading_code
 from oi_tui.widgets.keyrow import KeyRow
+from oi_tui.widgets.lettering import Words
+from oi_tui.widgets.status import StatusBar
 from support.snapshot import Snap
 from support.stage import Play, Stage
 
@@ -252,6 +257,85 @@ async def test_E20_in_a_form_that_opens_with_other_records_what_is_typed_replace
             await stage.until(lambda: "not complete yet" in stage.seen)
             await stage.pilot.press("ctrl+s")
             await stage.settle()
+
+
+async def begun(stage: Stage, found: ExtractionFound = RUNNING) -> None:
+    """An extraction that nobody looks at."""
+    await stage.settle()
+    stage.engine.reply(replace(found, newest=(), failures=()))
+    await stage.settle()
+
+
+def status_line(stage: Stage) -> str:
+    return stage.app.chat.query_one(StatusBar).render().plain.strip()
+
+
+def asked_words(stage: Stage) -> str:
+    return str(stage.app.screen.query_one("#confirm-text", Words).content)
+
+
+async def test_E20_the_status_line_says_how_far_it_is(play: Play) -> None:
+    async with play((80, 24)) as stage:
+        await begun(stage)
+        assert (
+            status_line(stage)
+            .strip()
+            .startswith("qwen2.5-coder-1.5b · approval: ask · sandbox, no network · extracting 10/40")
+        )
+        await begun(stage, replaced("paused"))
+        assert "extraction paused 10/40" in status_line(stage)
+        await begun(stage, ExtractionFound(state="starting", asked=ASKED))
+        assert status_line(stage).endswith("· extracting")
+        await begun(stage, replaced("done"))
+        assert "extract" not in status_line(stage)
+
+
+@pytest.mark.parametrize("keys", [("ctrl+q",), ("ctrl+d",), ("slash", *"quit", "enter")])
+async def test_E20_leaving_asks_while_it_is_not_done_and_says_what_becomes_of_it(
+    play: Play, keys: tuple[str, ...]
+) -> None:
+    async with play((80, 24)) as stage:
+        await begun(stage)
+        await stage.pilot.press(*keys)
+        await stage.screen(ConfirmScreen)
+        assert asked_words(stage) == (
+            "Leaving stops it at 9 of 40 records, which stay in products.extracted.jsonl.part. /extract with the same "
+            "fields, task, model and output continues it. /detach keeps it."
+        )
+        await stage.pilot.press("n")
+        assert not stage.engine.closed
+        await begun(stage, replaced("done"))
+        await stage.pilot.press("ctrl+q")
+        await stage.until(lambda: stage.engine.closed)
+
+
+async def test_E20_another_session_is_opened_after_a_yes_only(play: Play, snap: Snap) -> None:
+    async with play((80, 24)) as stage:
+        stage.engine.say(
+            CodeStarted(block_id="c", language="python", author="user"), ExecutionStarted(block_id="c", generation=1)
+        )
+        await begun(stage)
+        await stage.pilot.press("ctrl+b")
+        await stage.until(lambda: FindSessions() in stage.engine.verbs)
+        stage.engine.reply(SessionsFound())
+        await stage.settle()
+        await stage.pilot.press("tab", "n")
+        await stage.screen(ConfirmScreen)
+        assert "Something is still running." in stage.seen
+        assert "stops the extraction at 9 of 40 records" in asked_words(stage)
+        await snap(stage.pilot, "leave")
+        await stage.pilot.press("n")
+        assert not [verb for verb in stage.engine.verbs[1:] if isinstance(verb, Open)]
+
+
+async def test_E20_an_engine_that_is_lost_extracts_nothing(play: Play) -> None:
+    async with play((80, 24)) as stage:
+        await begun(stage)
+        stage.engine.die()
+        await stage.until(lambda: "engine stopped" in status_line(stage))
+        assert "extract" not in status_line(stage)
+        await stage.pilot.press("ctrl+q")
+        await stage.until(lambda: not stage.app.is_running)
 
 
 def replaced(state: str) -> ExtractionFound:

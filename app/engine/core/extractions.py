@@ -41,10 +41,10 @@ class ChangeExtraction(ExtractionVerb, frozen=True, kw_only=True, tag=True):
 
 
 class FindExtraction(ExtractionVerb, frozen=True, kw_only=True, tag=True):
-    """Report the last extraction, now and whenever it changes; answered with `ExtractionFound`."""
+    """Report the last extraction with its results, now and whenever it changes; answered with `ExtractionFound`."""
 
     on: bool = True
-    """False: nobody looks any more."""
+    """False: nobody looks any more, and reports are seldom and without results."""
 
 
 AnyExtractionVerb = BeginExtraction | ChangeExtraction | FindExtraction
@@ -63,7 +63,7 @@ PART = ".part"
 
 
 class ExtractionFound(SessionReply, frozen=True, kw_only=True, tag=True):
-    """The state of an extraction."""
+    """The state of an extraction; sent unasked, without results, while there is one."""
 
     state: ExtractionState = "none"
     asked: BeginExtraction | None = None
@@ -86,3 +86,13 @@ class ExtractionFound(SessionReply, frozen=True, kw_only=True, tag=True):
     newest: tuple[ExtractedRow, ...] = ()
     """The last ones last."""
     failures: tuple[ExtractedRow, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to stop."""
+        return self.state in ("starting", "running", "paused", "stopping")
+
+    @property
+    def ended_count(self) -> int:
+        """Records that nobody will be asked about again."""
+        return self.done + self.failed

@@ -34,7 +34,10 @@ from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.engine.text.words import one_line, quantity
 
 INTERVAL = 0.25
-"""Seconds between two words on how far it is."""
+"""Seconds between two reports while somebody looks."""
+
+UNWATCHED = 1.0
+"""Seconds between two reports otherwise: the status line has the numbers."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +64,17 @@ class ExtractionDesk:
     def tasks(self) -> list[asyncio.Task[None]]:
         """Running tasks, to be awaited when the session closes."""
         return [self._task] if self._task is not None and not self._task.done() else []
+
+    @property
+    def is_working(self) -> bool:
+        """Whether it does something without anybody there."""
+        return bool(self.tasks()) and self._state != "paused"
+
+    def resend_state(self) -> None:
+        """Report to a front end that has just come, if there is something to stop."""
+        if self.tasks():
+            self._watched = False
+            self._tell_state()
 
     def follow(self, verb: ExtractionVerb) -> None:
         """Do what the person wants. SettingsError for what cannot be now."""
@@ -169,7 +183,7 @@ class ExtractionDesk:
 
     def _follow_tally(self, tally: Tally) -> None:
         if self._soon is None:
-            delay = max(0.0, self._told + INTERVAL - time.monotonic())
+            delay = max(0.0, self._told + (INTERVAL if self._watched else UNWATCHED) - time.monotonic())
             self._soon = asyncio.get_running_loop().call_later(delay, self._tell_state)
 
     def _end(self, state: ExtractionState, why: str) -> None:
@@ -197,28 +211,27 @@ class ExtractionDesk:
         if self._soon is not None:
             self._soon.cancel()
             self._soon = None
-        if not self._watched:
-            return
-        self._told = time.monotonic()
-        tally = self._tally
-        running = self._state in ("starting", "running", "paused", "stopping")
-        self._tell(
-            ExtractionFound(
-                state=self._state,
-                asked=self._asked,
-                model=self._model,
-                total=tally.total,
-                done=tally.done,
-                skipped=tally.skipped,
-                failed=tally.failed,
-                cut=tally.cut,
-                cost=tally.cost,
-                seconds=self._told - self._begun if running else self._seconds,
-                why=self._why,
-                wrong=self._wrong if self._state == "failed" else "",
-                newest=tuple(map(_row, tally.newest)),
-                failures=tuple(map(_row, tally.failures)),
-            )
+        if self._watched or self._state != "none":
+            self._told = time.monotonic()
+            self._tell(self._make_report())
+
+    def _make_report(self) -> ExtractionFound:
+        tally, looks = self._tally, self._watched
+        return ExtractionFound(
+            state=self._state,
+            asked=self._asked,
+            model=self._model,
+            total=tally.total,
+            done=tally.done,
+            skipped=tally.skipped,
+            failed=tally.failed,
+            cut=tally.cut,
+            cost=tally.cost,
+            seconds=self._told - self._begun if self.tasks() else self._seconds,
+            why=self._why,
+            wrong=self._wrong if self._state == "failed" else "",
+            newest=tuple(map(_row, tally.newest if looks else ())),
+            failures=tuple(map(_row, tally.failures if looks else ())),
         )
 
 

@@ -286,11 +286,12 @@ class OpenSession:
         self._outbox.drop_index(late_batches(self._store, self.id, self._log.unwritten(), self.session.transcript))
         self.kernel_switch.tell_states()
         self._jobs.resend_state()
+        self.extractions.resend_state()
 
     @property
     def state(self) -> WorkState:
         """The present state of the session."""
-        return work_state(self.session.transcript, self.kernels, busy=self._jobs.is_busy)
+        return work_state(self.session.transcript, self.kernels, busy=self._jobs.is_busy or self.extractions.is_working)
 
     # -- jobs ------------------------------------------------------------------------------------------
 
@@ -303,13 +304,12 @@ class OpenSession:
 
     def interrupt(self, verb: Interrupt) -> None:
         """Stop what runs; with `turn`, also what waits for its turn: prompts are given back."""
-        session = self.session
         if verb.turn:
             for job in (waiting := self._jobs.take_prompts()):
-                session.notice("info", "Not sent, because you stopped the turn:", job.text)
-            if waiting and not session.transcript.turn_open:
-                session.emit(TurnEnded(reason="interrupted", detail=INTERRUPTED))
-        session.interrupt(turn=verb.turn)
+                self.session.notice("info", "Not sent, because you stopped the turn:", job.text)
+            if waiting and not self.session.transcript.turn_open:
+                self.session.emit(TurnEnded(reason="interrupted", detail=INTERRUPTED))
+        self.session.interrupt(turn=verb.turn)
 
     async def _work(self) -> None:
         await self.kernel_switch.begin(returns=self._resumed)  # kernels left alive come first

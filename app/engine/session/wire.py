@@ -176,7 +176,7 @@ class Exchange:
     async def _listen(self, engine: Engine) -> None:
         """Have a door with the name of the session; OiTuiError if that cannot be."""
         current = engine.current_session
-        if current is None or not has_content(current.session.transcript):
+        if current is None or not (has_content(current.session.transcript) or current.extractions.tasks()):
             raise OiTuiError("There is nothing to detach yet.")
         if self._listener is not None and self._listener.session_id == current.id:
             return
