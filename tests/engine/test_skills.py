@@ -21,6 +21,8 @@ from oi_tui.app.engine.trust.folder_digests import folder_digests, has_folder_co
 from oi_tui.app.engine.trust.skill_files import (
     LARGEST_SKILL,
     LARGEST_TEXT,
+    MORE,
+    MOST_FILES,
     MOST_SKILLS,
     Skill,
     WrongSkill,
@@ -218,6 +220,12 @@ def test_H13_a_change_of_any_file_is_asked_about_and_links_and_what_is_too_large
         file.truncate(LARGEST_SKILL + 1)
     seen = folder_digests(project).skills
     assert [one.name for one in trusted_skills(project, trusted=True, seen=seen)] == ["chart"]
+    assert "tidy, not used: it is too large" in list(skills_in_words(find_folder_skills(project)))
+    (folder / "big").unlink()
+    for number in range(MOST_FILES):
+        (folder / "empty" / str(number)).mkdir(parents=True)
+    assert [*skill_files(folder)][-1] == MORE
+    assert folder_digests(project).skills != seen
     assert "tidy, not used: it is too large" in list(skills_in_words(find_folder_skills(project)))
     shutil.rmtree(project / ".agents/skills")
     (project / ".agents/skills").symlink_to(mine)

@@ -8,6 +8,7 @@ from oi_tui.app.engine.core.errors import SettingsError
 from oi_tui.app.engine.files.paths import data_dir
 from oi_tui.app.engine.trust.skill_files import (
     LARGEST_SKILL,
+    MORE,
     MOST_FILES,
     SKILL_FILE,
     SKILL_NAME,
@@ -45,7 +46,7 @@ def add_skill(source: Path, folder: Path | None = None) -> Skill:
         raise SettingsError(f"There is a skill {skill.name} already.", hint=f"oi-tui skills remove {skill.name}")
     names = list(skill_files(source))
     paths = [source / name for name in names if not name.endswith("(a link, not read)")]
-    if len(names) >= MOST_FILES or sum(path.stat().st_size for path in paths) > LARGEST_SKILL:
+    if MORE in names or sum(path.stat().st_size for path in paths) > LARGEST_SKILL:
         raise SettingsError(f"{source} is too large for a skill: {MOST_FILES} files, {LARGEST_SKILL:,} bytes at most.")
     made = place / f".{skill.name}.new"
     try:

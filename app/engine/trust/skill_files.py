@@ -16,6 +16,10 @@ from oi_tui.app.engine.text.words import one_line
 SKILL_FILE = "SKILL.md"
 
 MOST_SKILLS, MOST_FILES = 100, 200
+"""Of a project, and of a skill, whose folders count as files."""
+
+MORE = f"… (a skill has {MOST_FILES} files at most)"
+"""The last name in the list of a skill's files where there are more."""
 
 LARGEST_TEXT, LARGEST_SKILL = 200_000, 20_000_000
 """Bytes of a file that a model reads, and of all that a skill has."""
@@ -68,9 +72,10 @@ def folder_skills_digest(folder: Path) -> str:
     found, room = hashlib.sha256(), LARGEST_SKILL
     skills = find_folder_skills(folder)
     for skill in skills:
-        names = list(skill_files(skill.folder))
-        for name in (*names, *(["too many files"] if len(names) >= MOST_FILES else [])):
-            data = b"" if name.endswith("(a link, not read)") else _file_bytes(skill.folder / name, room)
+        for name in skill_files(skill.folder):
+            data = (
+                b"" if name == MORE or name.endswith("(a link, not read)") else _file_bytes(skill.folder / name, room)
+            )
             room = max(0, room - len(data))
             for part in (skill.name.encode(errors="surrogateescape"), name.encode(errors="surrogateescape"), data):
                 found.update(len(part).to_bytes(8, "big") + part)
@@ -97,7 +102,7 @@ def skills_in_words(skills: Iterable[Skill]) -> Iterator[str]:
 def _is_too_large(folder: Path) -> bool:
     names = list(skill_files(folder))
     sizes = (os.lstat(folder / name).st_size for name in names if os.path.lexists(folder / name))
-    return len(names) >= MOST_FILES or sum(sizes) > LARGEST_SKILL
+    return MORE in names or sum(sizes) > LARGEST_SKILL
 
 
 def _file_bytes(path: Path, most: int) -> bytes:
@@ -172,9 +177,13 @@ def skill_files(folder: Path) -> Iterator[str]:
     count = 0
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in (".git", "__pycache__"))
+        count += 1
         for name in sorted((*files, *(one for one in folders if Path(place, one).is_symlink()))):
             count += 1
             if count > MOST_FILES:
-                return
+                break
             path = Path(place, name)
             yield f"{path.relative_to(folder)}{' (a link, not read)' if path.is_symlink() else ''}"
+        if count > MOST_FILES:
+            yield MORE
+            return
