@@ -17,6 +17,9 @@ from oi_tui.widgets.timeline.wrap import wrap
 HEADER = 1
 """Rows above the source."""
 
+SHOWN_BY_OUTPUT = ("plan",)
+"""Tools of ours whose output shows all that is in their arguments: these are for who unfolds the call."""
+
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -83,7 +86,9 @@ class Code:
     @property
     def has_more(self) -> bool:
         """Whether something is hidden until asked for."""
-        return self._is_asked_about or any(shown.content.has_more for shown in self._outputs)
+        return (
+            self._is_asked_about or self._is_shown_by_output or any(shown.content.has_more for shown in self._outputs)
+        )
 
     @property
     def beyond(self) -> int:
@@ -113,18 +118,25 @@ class Code:
         """The question below shows the source; twice on one small screen it would only push the answer away."""
         return self._block.state == "waiting"
 
+    @property
+    def _is_shown_by_output(self) -> bool:
+        block = self._block
+        return isinstance(block, CallBlock) and block.tool in SHOWN_BY_OUTPUT and not block.origin
+
     def pieces(self, canvas: Canvas, display: BlockDisplay) -> list[RowPiece]:
         if display.fold == "closed" or (display.fold == "short" and self._is_asked_about):
             self.behind, self._rows = False, None
             return [self._header(canvas, alone=True)[0]]
-        if self._rows is None or self._rows_for != (canvas, display.numbers):
+        if self._is_shown_by_output and display.fold == "short":
+            self._rows = None
+        elif self._rows is None or self._rows_for != (canvas, display.numbers):
             self._rows_for = canvas, display.numbers
             self._rows = SourceRows(self._source, canvas, self._active_line, numbers=display.numbers)
             self._rows.blame(self.error_line)
         outputs = [piece for shown in self._outputs for piece in shown.pieces(canvas, display)]
         # Only now: to draw an output may be to read on in it, and the header counts its lines.
         header, untold = self._header(canvas)
-        pieces: list[RowPiece] = [header, self._rows, *outputs]
+        pieces: list[RowPiece] = [header, *([] if self._rows is None else [self._rows]), *outputs]
         self.behind = any(shown.behind for shown in self._outputs)
         if untold:
             ink, width = canvas.ink, min(canvas.room, PROSE_WIDTH)

@@ -6,6 +6,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 
 from oi_tui.app.engine.core.blocks import ActionBlock, Block, CallBlock, CodeBlock, NoticeBlock, ProseBlock, UserBlock
@@ -29,7 +30,7 @@ def code(source: str = "x = 1", **fields: Any) -> CodeBlock:
 
 
 def call(**fields: Any) -> CallBlock:
-    return CallBlock(id="t", tool="clock", source="{}", **fields)
+    return CallBlock(id="t", **{"tool": "clock", "source": "{}", **fields})
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,18 @@ def call(**fields: Any) -> CallBlock:
 )
 def test_the_header_says_what_happened(drawn: Draw, block: ActionBlock, header: str) -> None:
     assert drawn(block)[0] == header
+
+
+def test_the_arguments_of_a_plan_are_shown_only_when_asked_for(drawn: Draw) -> None:
+    arguments, told = '{"steps": [{"text": "read data.csv"}]}', StreamOutput(name="stdout", text="Kept.\n1. read it\n")
+    block = call(tool="plan", source=arguments, state="ok", outputs=(told,))
+    assert drawn(block) == [" ✓ tool plan · 1 argument · output 2 lines", " │ Kept.", " │ 1. read it"]
+    assert any("data.csv" in row for row in drawn(block, fold="open"))
+    assert BlockCell(block).has_more
+    streaming = call(tool="plan", source=arguments[:20], state="streaming")
+    assert drawn(streaming) == [" ○ tool plan"]
+    foreign = replace(block, origin="the server notes")
+    assert any("data.csv" in row for row in drawn(foreign))
 
 
 LONG_ALLOWANCE = "allowed by the rule Shell(python make_summary.py *)"
