@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,6 +31,7 @@ from oi_tui.app.look import ThemeControl, remember_look
 from oi_tui.app.screens.bottom import Bottom
 from oi_tui.app.screens.chat import ChatScreen
 from oi_tui.app.screens.defects import keep_trace, spare
+from oi_tui.app.screens.typing_pause import preload
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.compositing import FrontCompositor
 from oi_tui.app.terminal.end_signals import leave_at_signals, restore_signals
@@ -163,7 +163,7 @@ class OiTui(TypingOrder):
 
     async def _ask_about_folder(self, place: Workplace, *, again: bool = False) -> FolderChoice | None:
         """What the person chose; the next engine is configured with it."""
-        await asyncio.to_thread(import_module, "oi_tui.app.screens.folder")  # meanwhile keys are not kept waiting
+        await preload("oi_tui.app.screens.folder")  # meanwhile keys are not kept waiting
         from oi_tui.app.screens.folder import FolderScreen
 
         write = self.chat.query_one(Bottom).go_on_writing

@@ -1,8 +1,6 @@
 """The parts of the chat screen that the first frame does not need: importing them takes as long as all the rest."""
 
-import asyncio
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +31,7 @@ from oi_tui.app.screens.recall import Recall
 from oi_tui.app.screens.server_screens import ServerScreens
 from oi_tui.app.screens.session_export import all_formats
 from oi_tui.app.screens.timeline_pane import TimelinePane
-from oi_tui.app.screens.typing_pause import TypingPause
+from oi_tui.app.screens.typing_pause import TypingPause, preload
 from oi_tui.themes.palette import Palette
 from oi_tui.widgets.approval import ApprovalPanel
 from oi_tui.widgets.arming import Arming, Clock
@@ -254,7 +252,7 @@ class Parts:
 
     async def mount_sessions(self, upper: Widget) -> None:
         """Have the panel of sessions, and the place to look at one."""
-        await asyncio.to_thread(import_module, "oi_tui.app.screens.sessions_pane")  # keys do not wait for it
+        await preload("oi_tui.app.screens.sessions_pane")  # keys do not wait for it
         if not self.sessions.is_attached:
             await upper.mount(self.preview)
             await upper.mount(self.sessions, before=0)

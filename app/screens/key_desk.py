@@ -1,13 +1,12 @@
 """The person's own keys while the screen is there: bound when everything is there, changed on a screen of their own."""
 
-import asyncio
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from textual.screen import Screen
 
 from oi_tui.app.engine.core.settings import Settings
+from oi_tui.app.screens.typing_pause import preload
 from oi_tui.app.terminal.typing_order import TypingOrder
 
 if TYPE_CHECKING:  # it knows every widget that has keys
@@ -57,7 +56,7 @@ class KeyDesk:
             self._chat.app.push_screen(KeysScreen(control, words))
 
     async def _load(self) -> "KeyControl":
-        await asyncio.to_thread(import_module, "oi_tui.app.screens.keys_screen")
+        await preload("oi_tui.app.screens.keys_screen")
         from oi_tui.app.screens.key_control import KeyControl  # it knows every widget that has keys
 
         if self._control is None:

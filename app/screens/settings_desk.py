@@ -1,9 +1,7 @@
 """The settings while the screen is there: the screen that changes them, and what of a change the app itself does."""
 
-import asyncio
 import os
 from collections.abc import Mapping, Set
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +14,7 @@ from oi_tui.app.engine.core.settings import ImageMode, Settings
 from oi_tui.app.flags import Flags
 from oi_tui.app.frontend.workplace import Workplace
 from oi_tui.app.screens.chat import ChatScreen
+from oi_tui.app.screens.typing_pause import preload
 from oi_tui.app.settings.control import LOOK_INTERVAL, SettingsControl
 from oi_tui.app.terminal.calling import Attention, means_of
 from oi_tui.app.terminal.guarded_driver import use_mouse
@@ -107,7 +106,7 @@ class SettingsDesk:
             self._profiles.choose(name)
 
     async def _open(self, words: str) -> None:
-        await asyncio.to_thread(import_module, "oi_tui.app.screens.settings_screen")
+        await preload("oi_tui.app.screens.settings_screen")
         from oi_tui.app.screens.settings_screen import SettingsScreen  # seldom seen
 
         if self._app.screen is self._chat:
@@ -129,7 +128,7 @@ class SettingsDesk:
             self.keep({"model.name": name, "model.api_base": api_base or UNSET})
 
     async def _keep(self, values: Mapping[str, Any]) -> None:
-        await asyncio.to_thread(import_module, "oi_tui.app.screens.setting_change")
+        await preload("oi_tui.app.screens.setting_change")
         from oi_tui.app.screens.setting_change import SettingChanger  # it asks, and writes
 
         def tell(words: str, failed: bool) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -20,8 +20,26 @@ LONGEST = 0.05
 STEP = 0.003
 """Seconds after which a wait looks whether the key was painted meanwhile."""
 
+OURS = __name__.partition(".")[0]
+"""The package before whose modules an import waits. A package of others may import its own modules while another thread
+imports one of them: each would wait for the other, the longer the first one waits here, and importlib raises in one."""
+
 _FINDERS = threading.Lock()
 """Held while `sys.meta_path` is replaced."""
+
+
+async def preload(name: str) -> None:
+    """Import a module, and whatever it imports, in a thread, so that no key has to wait for it.
+
+    It may fail, and nobody hears of it: who uses the module imports it as well. That fails again, or two threads were
+    importing each other's packages, or the program was being updated.
+    """
+    await _in_thread(import_module, name)
+
+
+async def _in_thread(load: Callable[[str], object], name: str) -> None:
+    with contextlib.suppress(Exception):  # whatever a module raises
+        await asyncio.to_thread(load, name)
 
 
 class TypingPause:
@@ -30,6 +48,7 @@ class TypingPause:
     def __init__(self) -> None:
         self._painted = float("-inf")
         """When the last key is on the screen."""
+        self._importing = asyncio.Lock()
 
     def note_read(self) -> None:
         """A key was read from the terminal; `note_key` follows when the app gets it. Any thread may call this."""
@@ -48,13 +67,9 @@ class TypingPause:
             await asyncio.sleep(min(left, STEP))
 
     async def import_aside(self, name: str) -> None:
-        """Import a module, and whatever it imports, in a thread: each module is one piece of work.
-
-        It may fail, and nobody hears of it: who uses the module imports it as well. That fails again, or two
-        threads were importing each other's packages, or the program was being updated.
-        """
-        with contextlib.suppress(Exception):  # whatever a module raises
-            await asyncio.to_thread(self._import, name)
+        """As `preload`, one after the other: each module of ours is one piece of work."""
+        async with self._importing:
+            await _in_thread(self._import, name)
 
     def _import(self, name: str) -> None:
         before_each = _BeforeEach(self)
@@ -86,7 +101,7 @@ class _BeforeEach:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Other threads that import meanwhile continue."""
-        if threading.get_ident() == self._thread:
+        if threading.get_ident() == self._thread and fullname.partition(".")[0] == OURS:
             _imp.release_lock()  # importlib holds it while it asks a finder, and no other thread could import
             try:
                 self._pause.block()

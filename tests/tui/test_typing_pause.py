@@ -3,9 +3,11 @@
 import asyncio
 import os
 import sys
+from collections.abc import Awaitable, Callable
 from importlib import import_module
 from pathlib import Path
 from threading import Event, Thread
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from textual.events import Key
 from textual.message import Message
 
 from oi_tui.app.screens import typing_pause
-from oi_tui.app.screens.typing_pause import TypingPause
+from oi_tui.app.screens.typing_pause import TypingPause, preload
 from oi_tui.app.terminal.guarded_driver import GuardedDriver
 
 
@@ -90,12 +92,19 @@ class Held(TypingPause):
         self.painted.wait(10)
 
 
-def test_another_thread_imports_while_an_import_aside_waits_for_a_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of modules that can be imported."""
     monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_another_thread_imports_while_an_import_aside_waits_for_a_key(
+    modules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typing_pause, "OURS", "imported_aside")
     for name in ("imported_aside", "imported_meanwhile"):
-        (tmp_path / f"{name}.py").touch()
+        (modules / f"{name}.py").touch()
     pause = Held()
     aside = Thread(target=pause._import, args=("imported_aside",))
     meanwhile = Thread(target=import_module, args=("imported_meanwhile",))
@@ -112,13 +121,46 @@ def test_another_thread_imports_while_an_import_aside_waits_for_a_key(
     assert {"imported_aside", "imported_meanwhile"} <= sys.modules.keys()
 
 
-async def test_an_import_aside_that_fails_does_so_where_the_module_is_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_key_is_waited_for_within_a_package_of_others(modules: Path) -> None:
+    """Another thread that imports a module of it would wait for the package, and the package for the module."""
+    (modules / "foreign").mkdir()
+    (modules / "foreign" / "__init__.py").write_text("import foreign.part")
+    (modules / "foreign" / "part.py").touch()
+    pause = Held()
+    pause._import("foreign")
+    assert not pause.waits.is_set()
+
+
+MARKS = """
+import recorder
+recorder.seen.append(__name__)
+recorder.go_on.wait(10)
+recorder.seen.append(__name__)
+"""
+
+
+async def test_imports_aside_come_one_after_the_other(modules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads that import each other's packages are told of a deadlock by importlib."""
+    recorder: Any = ModuleType("recorder")
+    recorder.seen, recorder.go_on = [], Event()
+    monkeypatch.setitem(sys.modules, "recorder", recorder)
+    for name in ("aside_first", "aside_second"):
+        (modules / f"{name}.py").write_text(MARKS)
+    pause = TypingPause()
+    both = asyncio.gather(*(pause.import_aside(name) for name in ("aside_first", "aside_second")))
+    await asyncio.sleep(0.05)
+    recorder.go_on.set()
+    await asyncio.wait_for(both, 10)
+    assert recorder.seen == ["aside_first", "aside_first", "aside_second", "aside_second"]
+
+
+@pytest.mark.parametrize("imported", [TypingPause().import_aside, preload])
+async def test_an_import_in_a_thread_that_fails_does_so_where_the_module_is_used(
+    modules: Path, imported: Callable[[str], Awaitable[None]]
 ) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "imported_in_vain.py").write_text("raise RuntimeError('deadlock detected')")
+    (modules / "imported_in_vain.py").write_text("raise RuntimeError('deadlock detected')")
     finders = sys.meta_path
-    await TypingPause().import_aside("imported_in_vain")
+    await imported("imported_in_vain")
     assert sys.meta_path == finders
     with pytest.raises(RuntimeError, match="deadlock"):
         import_module("imported_in_vain")
