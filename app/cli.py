@@ -118,7 +118,7 @@ def program() -> None:
     \b
     -m, --model NAME          choose a model
     -c, --continue            continue the last session of this folder
-    --resume ID               continue any session
+    --resume [ID]             continue any session; without ID, choose one from the list
     -y, --yes                 run code without asking, except destructive code
     oi-tui app --help         all options of the app
     """
@@ -133,7 +133,7 @@ def program() -> None:
     is_flag=False,
     flag_value="",
     metavar="[ID|WORDS]",
-    help="Continue the session with this id, or the only one with these words; alone, list some.",
+    help="Continue the session with this id, or the only one with these words; alone, choose one from the list.",
 )
 @click.option(
     *("--if-open", "elsewhere"),

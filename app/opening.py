@@ -69,17 +69,22 @@ def open_app(
 ) -> None:
     """The full-screen app until it is left, or a `linear` session; ends the program. SettingsError where there is no
     terminal for it."""
+    picks = resume is not None and not resume.strip()
+    if picks and (prompt or linear or asks_for_lines() or not (sys.stdin.isatty() and sys.stdout.isatty())):
+        raise unnamed_session()
     if linear or asks_for_lines():
         open_linear(flags, prompt=prompt, go_on=go_on, resume=resume, elsewhere=elsewhere)
     require_terminal()
     place = flags.workplace()
     if place.settings.screen.linear:
+        if picks:
+            raise unnamed_session()
         open_linear(flags, prompt=prompt, go_on=go_on, resume=resume, elsewhere=elsewhere)
     # An engine would end at once, on a screen where f5 starts it in vain.
     require_kernel(flags.kernel or "", flags.python or "", place.folder)
     screen = _screen(place.settings, theme)
     session_id = None
-    if go_on or resume is not None:
+    if go_on or (resume is not None and not picks):
         from oi_tui.app.resuming import find_opening
 
         opening = find_opening(resume, str(place.folder), elsewhere)
@@ -108,6 +113,7 @@ def open_app(
         screen,
         prompt=prompt or None,
         session_id=session_id,
+        picks=picks,
         workplace=place,
         outlives=outlives,
         flags=flags,
@@ -120,6 +126,19 @@ def _load_engine() -> "Serve":
     from oi_tui.app.serving import serve_front_end
 
     return serve_front_end
+
+
+def unnamed_session() -> SettingsError:
+    """Why nothing is resumed, with the newest sessions and how to name one."""
+    from oi_tui.app.resuming import newest_sessions
+
+    found = newest_sessions()
+    if not found:
+        return SettingsError("There is no session to resume yet.")
+    how = (
+        'Name one: oi-tui --resume ID, or without a screen oi-tui run --resume ID "TASK". `oi-tui sessions` lists all.'
+    )
+    return SettingsError("Which session?", hint="\n  ".join((how, *found)))
 
 
 def is_dumb() -> bool:

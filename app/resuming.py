@@ -19,6 +19,9 @@ from oi_tui.app.terminal.tty_prompt import ask_letter
 RESUME_PATIENCE = 1.0
 """Seconds at most for sessions of an older version, in which words cannot be found before."""
 
+LISTED = 10
+"""Sessions that are listed where none was named."""
+
 Elsewhere = Literal["new", "fork", "look", "take-over"]
 """What to do about a session that another oi-tui has open. Only one that was detached before can be taken over."""
 
@@ -61,6 +64,13 @@ def find_opening(resume: str | None, cwd: str, elsewhere: Elsewhere | None) -> O
                 case _:
                     raise _elsewhere(error, session_id) from None
         return Opening(session_id)
+
+
+def newest_sessions() -> list[str]:
+    """A line for each of the sessions used last: its id and its title."""
+    with closing(Store(private_dir(data_dir()) / "sessions.db")) as store:
+        found = [record for record in store.sessions(limit=LISTED) if record.title or record.turns]
+    return [f"{record.id}  {one_line(record.title) or '(no title)'}" for record in found]
 
 
 def stored_session(resume: str, elsewhere: Elsewhere | None) -> str | None:

@@ -66,6 +66,7 @@ class OiTui(TypingOrder):
         *,
         prompt: str | None = None,
         session_id: str | None = None,
+        picks: bool = False,
         clock: Clock = time.monotonic,
         workplace: Workplace | None = None,
         recorded: bool = False,
@@ -73,9 +74,10 @@ class OiTui(TypingOrder):
         flags: Flags | None = None,
         expect_engine: Callable[[], None] | None = None,
     ) -> None:
-        """With a `workplace`, no engine starts before a decision about the folder. `recorded`: the other side plays a
-        recording. `outlives`: the engine keeps running, detached, if the terminal is lost. With `flags`, those that the
-        settings came from, the files of these are watched. `expect_engine` is called when the first frame is there."""
+        """With `picks`, it begins with the list of sessions. With a `workplace`, no engine starts before a decision
+        about the folder. `recorded`: the other side plays a recording. `outlives`: the engine keeps running, detached,
+        if the terminal is lost. With `flags`, those that the settings came from, the files of these are watched.
+        `expect_engine` is called when the first frame is there."""
         asks = "auto" in (settings.screen.images, settings.screen.theme)
         super().__init__(driver_class=ProbingDriver if asks else GuardedDriver)
         self.images = "off" if self.no_color and settings.screen.images == "auto" else settings.screen.images
@@ -110,6 +112,8 @@ class OiTui(TypingOrder):
         if prompt:
             folder = workplace.folder if workplace is not None else Path()  # it may not be decided yet
             self.chat.begin = lambda: self.chat.desk.begin_with(prompt, folder)
+        elif picks:
+            self.chat.begin = lambda: self.chat.run_worker(self.chat.action_part("sessions"), group="part")
 
     def get_css_variables(self) -> dict[str, str]:
         """The colours of our theme; empty before it is set, because Textual's default theme is never shown."""

@@ -80,7 +80,7 @@ class ChatScreen(Screen[None]):
         self.typing_pause = TypingPause()
         self._queued, self._pressed = 0, clock()
         self._parts: Parts | None = None
-        self.begin: Callable[[], None] = lambda: None
+        self.begin: Callable[[], object] = lambda: None
         """What is done as soon as there is a prompt."""
         self.complete = asyncio.Event()
         """Set when everything is there that the first frame did without."""

@@ -92,6 +92,7 @@ class SessionsPanel(Vertical):
         """Handle a reply of the engine."""
         match reply:
             case SessionsFound():
+                self.follow()
                 self._panel.show(reply)
             case SessionSeen():
                 self._preview.show(reply)

@@ -159,10 +159,25 @@ def test_l13_what_must_be_completed_prints_its_result_and_that_it_is_done(
     assert done.stdout.decode().split("\n") == ["It is 2.", "", "The task is done.", ""]
 
 
+def test_without_a_screen_a_resume_that_names_none_lists_the_newest_and_says_how(
+    clean_env: dict[str, str], script: Script, tmp_path: Path
+) -> None:
+    script.write("It is 2.")
+    oi_tui(clean_env, "run", *script.arguments, "add one and one", cwd=tmp_path)
+    for options in ((), ("--linear",), ("--", "and now?")):
+        done = oi_tui(clean_env, *script.arguments, "--resume", *options, cwd=tmp_path)
+        assert done.returncode == 2
+        said = done.stderr.decode()
+        assert "Which session?" in said
+        assert "oi-tui --resume ID" in said
+        assert "add one and one" in said
+
+
 MISTAKES = [
     (["run", "--approve", "maybe", "x"], 2, "maybe"),
     (["run", "--yes", "--approve", "never", "x"], 2, "contradict"),
     (["run", "--resume", "nope", "x"], 5, "No session"),
+    (["--resume"], 2, "There is no session to resume yet."),
     (["run"], 2, "nothing to do"),
     (["sesions", "of", "last", "week"], 2, "needs a terminal"),
     (["sesions", "list"], 2, "no command 'sesions'. Did you mean sessions?"),

@@ -95,6 +95,16 @@ async def into_list(stage: Stage, title: str) -> None:
         await stage.pilot.press("down")
 
 
+async def test_a_resume_that_names_none_begins_with_the_list_of_sessions(play: Play) -> None:
+    async with play((80, 24), picks=True) as stage:
+        await stage.until(lambda: FindSessions() in stage.engine.verbs)
+        stage.engine.reply(ALL)
+        await stage.until(lambda: panel(stage).rows.entry is not None)
+        await into_list(stage, "By shop")
+        await stage.pilot.press("enter")
+        await stage.until(lambda: Open(session_id="s2") in stage.engine.verbs)
+
+
 async def converse(stage: Stage) -> None:
     """Two turns in the open session."""
     for number, text in ((1, "load the data"), (2, "plot it")):
