@@ -16,6 +16,9 @@ IN_THE_SANDBOX = (
 MOST_OF_AUTHOR = 80
 """Characters: a long name must not push its place out of sight."""
 
+LABEL = 11
+"""Cells of the names before what is known of one."""
+
 _KINDS = {
     "built-in": "built-in: part of oi-tui",
     "package": "installed package",
@@ -54,9 +57,9 @@ def describe_plugin(found: FoundPlugin, decision: PluginDecision | None) -> list
         "hooks": "" if found.kind == "tools" else ", ".join(found.hooks),
         "digest": found.digest[:16],
     }
-    lines = [f"{label:<10} {one_line(text[:1_000])}" for label, text in told.items() if text]
+    lines = [f"{label:<{LABEL - 1}} {one_line(text[:1_000])}" for label, text in told.items() if text]
     if found.editable:
-        lines.append("           its code may change in its folder without another question")
+        lines.append(f"{'':{LABEL}}its code may change in its folder without another question")
     return lines
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import wrap
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -15,7 +16,7 @@ from oi_tui.app.engine.trust.folder_decisions import trusts_folder
 from oi_tui.app.screens.confirm import ConfirmScreen
 from oi_tui.app.screens.records_screen import RecordsScreen
 from oi_tui.plugins.decisions_file import PluginDecision, decisions_about, plugin_decisions, tool_file_decisions
-from oi_tui.plugins.description import consent_lines, describe_plugin, plugin_line, rights_of, when_it_counts
+from oi_tui.plugins.description import LABEL, consent_lines, describe_plugin, plugin_line, rights_of, when_it_counts
 from oi_tui.plugins.finding import FoundPlugin, find_plugin, find_plugins, plugin_folder
 from oi_tui.plugins.tool_files import find_tool_file, find_tool_files
 from oi_tui.widgets.keyrow import Hint, KeyRow, key_labels
@@ -117,7 +118,13 @@ class PluginsScreen(RecordsScreen[FoundPlugin]):
             )
         else:
             wrong = [one.title for one in self._troubles if one.plugin.partition(":")[0] == found.name]
-            lines = describe_plugin(found, self._decisions.get(found.name))
+            width = max(20, self.size.width - 4)
+            told = describe_plugin(found, self._decisions.get(found.name))
+            lines = [
+                part
+                for line in told
+                for part in wrap(line, width, subsequent_indent=" " * LABEL, break_on_hyphens=False)
+            ]
             about.update(lettering("\n".join(lines), *((f"\n! {line}", "$warning") for line in wrong)))
         state = "" if found is None else found.state(self._decisions.get(found.name))
         off = {"e"} if found is None or found.fault or state == "enabled" else set()

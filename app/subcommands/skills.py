@@ -85,7 +85,7 @@ def copy_skill(folder: str, yes: bool) -> None:
         click.confirm("The model follows what they say, and may run its scripts. Add it?", abort=True)
     private_dir(skills_dir())
     skill = add_skill(source)
-    echo(safe_text(f"Added: {skill.name}, {skill.description}. Sessions that begin now have it."))
+    echo(safe_text(f"Added: {skill.name}, {skill.description.rstrip('.')}. Sessions that begin now have it."))
 
 
 @skills.command("edit")

@@ -43,6 +43,27 @@ async def test_G2_G13_tools_lists_them_with_origin_and_effects_and_o_switches_on
         assert screen.query_one(Options).option_count == 2
 
 
+async def test_the_highlighted_line_has_a_background_of_its_own_and_no_dim_words_on_it(play: Play) -> None:
+    async with play((80, 24)) as stage:
+        stage.prompt.fill("/tools")
+        await stage.pilot.press("enter")
+        await stage.engine.heard(1)
+        stage.engine.reply(ToolsFound(tools=(TIME, PAINT)))
+        options = (await stage.screen(ToolsScreen)).query_one(Options)
+        for place in (0, 1, 0):
+            await stage.until(lambda place=place: options.highlighted == place)
+            await stage.settle()
+            inks, others = (
+                {(segment.style.color, segment.style.bgcolor) for segment in options.render_line(line) if segment.style}
+                for line in (place, 1 - place)
+            )
+            palette = stage.app.theme_variables
+            assert {background.get_truecolor().hex for _, background in inks} >= {palette["selection"].lower()}
+            assert len({ink for ink, _ in inks}) == 1
+            assert len({ink for ink, _ in others}) > 1, "what is not highlighted has dim words"
+            await stage.pilot.press("down" if place == 0 else "up")
+
+
 def test_G2_a_session_in_lines_lists_the_tools_too() -> None:
     assert list(tool_lines(ToolsFound(tools=(TIME,)))) == [
         "get_time, brought by MCP server time: reads only. The time in a zone."

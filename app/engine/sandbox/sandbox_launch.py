@@ -239,7 +239,7 @@ class SandboxLaunch:
         temporary = scratch or Path("/tmp")
         argv = command(private.path, temporary)
         if shutil.which(argv[0], path=environ.get("PATH", os.defpath)) is None:
-            raise KernelError(f"The kernel could not be started: there is no program {argv[0]}.")
+            raise KernelError(f"{argv[0]} could not be started: there is no such program.")
         plan = mounts.plan(profile, private, places.program_places(argv[0]))
         proxy, offline = profile.network == "hosts", profile.network == "none"
         usual = enclosed_environment(environ, profile.environment, home, temporary, proxy=proxy, offline=offline)
