@@ -50,18 +50,22 @@ async def test_the_highlighted_line_has_a_background_of_its_own_and_no_dim_words
         await stage.engine.heard(1)
         stage.engine.reply(ToolsFound(tools=(TIME, PAINT)))
         options = (await stage.screen(ToolsScreen)).query_one(Options)
-        for place in (0, 1, 0):
-            await stage.until(lambda place=place: options.highlighted == place)
+        await stage.settle()
+        for place, key in ((0, "down"), (1, "up"), (0, "down")):
+            assert options.highlighted == place
+            inks, grounds = line_colours(options, place)
+            assert stage.app.theme_variables["selection"].lower() in grounds
+            assert len(inks) == 1
+            assert len(line_colours(options, 1 - place)[0]) > 1, "what is not highlighted has dim words"
+            await stage.pilot.press(key)
             await stage.settle()
-            inks, others = (
-                {(segment.style.color, segment.style.bgcolor) for segment in options.render_line(line) if segment.style}
-                for line in (place, 1 - place)
-            )
-            palette = stage.app.theme_variables
-            assert {background.get_truecolor().hex for _, background in inks} >= {palette["selection"].lower()}
-            assert len({ink for ink, _ in inks}) == 1
-            assert len({ink for ink, _ in others}) > 1, "what is not highlighted has dim words"
-            await stage.pilot.press("down" if place == 0 else "up")
+
+
+def line_colours(options: Options, place: int) -> tuple[set[str], set[str]]:
+    """The colours of a line's letters, and those behind them."""
+    styles = [segment.style for segment in options.render_line(place) if segment.style is not None]
+    inks = {style.color.get_truecolor().hex for style in styles if style.color is not None}
+    return inks, {style.bgcolor.get_truecolor().hex for style in styles if style.bgcolor is not None}
 
 
 def test_G2_a_session_in_lines_lists_the_tools_too() -> None:
