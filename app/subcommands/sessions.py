@@ -56,8 +56,8 @@ def sessions_list(archived: bool = False, here: bool = False, limit: int | None 
     """List the sessions, the last used first."""
     with open_sessions() as store:
         found = store.sessions(archived=archived, cwd=os.getcwd() if here else None)
-    records = [record for record in found if record.title or record.turns][:limit]
     states = _states()
+    records = [record for record in found if record.title or record.turns or record.id in states][:limit]
     if as_json:
         print_json([as_object(record) | {"detached": states.get(record.id, "")} for record in records])
         return

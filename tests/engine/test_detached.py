@@ -34,7 +34,7 @@ from oi_tui.app.engine.core.values import ApprovalMode
 from oi_tui.app.engine.core.verbs import Close, Decide, Detach, KeepDraft, Open, Submit
 from oi_tui.app.engine.files import engine_sockets
 from oi_tui.app.engine.files.engine_sockets import MOST, Peer, engine_folder, is_own, listen_for
-from oi_tui.app.engine.files.paths import own_dirs
+from oi_tui.app.engine.files.paths import own_dirs, private_dir
 from oi_tui.app.engine.log.log import Log
 from oi_tui.app.engine.log.store import Store
 from oi_tui.app.engine.session.engine import Engine
@@ -51,6 +51,7 @@ from oi_tui.app.frontend.attaching import AttachedClient, LiveSession, live_sess
 from oi_tui.app.frontend.client import LINE_LIMIT, StreamClient
 from oi_tui.app.frontend.past_client import READ_ONLY, PastClient
 from oi_tui.app.opening import survives_hangup
+from support.capability_runs import OI_TUI
 from support.extractions import GatedModel, begin
 from support.front import Front
 from support.kinds import narrow
@@ -335,11 +336,21 @@ async def test_V14_a_detached_engine_ends_by_itself_when_it_had_nothing_to_do_fo
             assert store.load(session_id)[-1] == TurnEnded(reason="interrupted", detail="The program was closed.")
 
 
+async def listed_sessions(data: Path) -> str:
+    """What `oi-tui sessions` prints."""
+    environ = {**os.environ, "XDG_DATA_HOME": str(data)}
+    async with asyncio.timeout(30):
+        listing = await asyncio.create_subprocess_exec(OI_TUI, "sessions", stdout=subprocess.PIPE, env=environ)
+        printed, _ = await listing.communicate()
+    return printed.decode()
+
+
 async def test_E18_a_detached_engine_finishes_an_extraction_and_says_how_far_it_is_to_who_comes_back(
     tmp_path: Path,
 ) -> None:
     async with house(tmp_path, idle_limit=0.2) as engine:
         engine.model = model = GatedModel()
+        engine.path = private_dir(tmp_path / "data" / "oi-tui") / "sessions.db"
         front = await engine.begin()
         await front.until_event(SessionOpened)
         await front.client.send(begin(tmp_path))
@@ -349,6 +360,7 @@ async def test_E18_a_detached_engine_finishes_an_extraction_and_says_how_far_it_
         assert await engine.until_state(session_id, "running")
         ended, _ = await asyncio.wait([engine.serving], timeout=1.0)
         assert not ended, "it has something to do"
+        assert session_id in await listed_sessions(tmp_path / "data"), "it can be found, though nobody asked anything"
         back = await engine.attach(session_id, outlives=True)
         found = await back.until(lambda reply: isinstance(reply, ExtractionFound))
         assert narrow(found, ExtractionFound).is_open
