@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -24,22 +24,34 @@ OURS = __name__.partition(".")[0]
 """The package before whose modules an import waits. A package of others may import its own modules while another thread
 imports one of them: each would wait for the other, the longer the first one waits here, and importlib raises in one."""
 
-_FINDERS = threading.Lock()
-"""Held while `sys.meta_path` is replaced."""
+_IMPORTING = threading.Lock()
+"""Held by the thread that imports: of two, each could wait for a package that the other one imports."""
+
+RETRY = 0.02
+"""Seconds after which an import that failed is tried once more: the main loop may have been in its way."""
 
 
 async def preload(name: str) -> None:
     """Import a module, and whatever it imports, in a thread, so that no key has to wait for it.
 
-    It may fail, and nobody hears of it: who uses the module imports it as well. That fails again, or two threads were
-    importing each other's packages, or the program was being updated.
+    It may fail, and nobody hears of it: who uses the module imports it as well, and that fails again, or the program
+    was being updated.
     """
-    await _in_thread(import_module, name)
+
+    def load() -> None:
+        with _IMPORTING:
+            _import_or_retry(name)
+
+    await asyncio.to_thread(load)
 
 
-async def _in_thread(load: Callable[[str], object], name: str) -> None:
+def _import_or_retry(name: str) -> None:
     with contextlib.suppress(Exception):  # whatever a module raises
-        await asyncio.to_thread(load, name)
+        import_module(name)
+        return
+    time.sleep(RETRY)
+    with contextlib.suppress(Exception):
+        import_module(name)
 
 
 class TypingPause:
@@ -48,7 +60,6 @@ class TypingPause:
     def __init__(self) -> None:
         self._painted = float("-inf")
         """When the last key is on the screen."""
-        self._importing = asyncio.Lock()
 
     def note_read(self) -> None:
         """A key was read from the terminal; `note_key` follows when the app gets it. Any thread may call this."""
@@ -67,20 +78,18 @@ class TypingPause:
             await asyncio.sleep(min(left, STEP))
 
     async def import_aside(self, name: str) -> None:
-        """As `preload`, one after the other: each module of ours is one piece of work."""
-        async with self._importing:
-            await _in_thread(self._import, name)
+        """As `preload`, but each module of ours is one piece of work."""
+        await asyncio.to_thread(self._import, name)
 
     def _import(self, name: str) -> None:
-        before_each = _BeforeEach(self)
-        # A list of its own each time: another thread that looks for a module goes through the old one, and would miss
-        # a finder if one before it were taken out.
-        with _FINDERS:
+        with _IMPORTING:
+            before_each = _BeforeEach(self)
+            # Not the same list changed: another thread that looks for a module is going through that, and would miss a
+            # finder if one before it were taken out.
             sys.meta_path = [before_each, *sys.meta_path]
-        try:
-            import_module(name)
-        finally:
-            with _FINDERS:
+            try:
+                _import_or_retry(name)
+            finally:
                 sys.meta_path = [finder for finder in sys.meta_path if finder is not before_each]
 
     def block(self) -> None:
