@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from support.house import module_of, name_of, sources, tree_of
-from support.lean_install import LeanInstall, canonical_name, own_requirements
+from support.lean_install import LeanInstall, canonical_name, closure, installed_mb, own_requirements
 from support.ollama_server import ended, ollama_server, spoken
 from support.openai_server import OpenAIServer
 from support.script import Script
@@ -100,6 +100,12 @@ def test_every_module_is_imported_there_and_nothing_of_litellms_can_be(lean: Lea
         check=False,
     )
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_an_installation_weighs_no_more_than_it_may() -> None:
+    whole, lean = closure(own_requirements()), closure(own_requirements(), left_out=["litellm"])
+    assert 150 < installed_mb(whole.values()) < 285 - 6, "MB, beside ours"
+    assert 50 < installed_mb(lean.values()) < 115, "MB without LiteLLM"
 
 
 def test_what_is_imported_anywhere_is_required_by_name() -> None:

@@ -24,6 +24,9 @@ BUDGETS = {SHORT: 1.3, LONG: 11.0}
 """CPU seconds of all processes, on the reference machine."""
 EVENT = 200e-6
 """CPU seconds of the engine for one event, there."""
+BEFORE = {SHORT: 2.36, LONG: 21.95}
+EVENT_BEFORE = 825
+"""The same with LiteLLM alone, when work on them began: CPU seconds, and microseconds."""
 SETTLE = 2.0
 SENTENCE = "The mean of the scores rises from one month to the next, as the table above shows. "
 
@@ -108,7 +111,9 @@ def main() -> None:
             event = bare.hold(f"{what}: an event in the engine", each, EVENT, "cpu", f"{each * 1e6:.0f} µs")
             budgets += [whole, event]
     print("## Clients of models\n")
-    print(f"An answer at {PACE} events a second, after a first one; medians of {ROUNDS} (one of {LONG:,}), by turns.\n")
+    print(f"An answer at {PACE} events a second, after a first one; medians of {ROUNDS} (one of {LONG:,}), by turns.")
+    were = " and ".join(f"{spent} s for {tokens:,} tokens" for tokens, spent in BEFORE.items())
+    print(f"Before this was worked on, LiteLLM was the only client: {were}, {EVENT_BEFORE} µs an event.\n")
     print(bare.sentence())
     head = (
         "client",

@@ -11,7 +11,8 @@ from figures import ROUNDS, Budget, judge, middle, ratio, table
 from programs import BARE, oi_tui, scripted_server
 from yardstick import Frame, first_frame
 
-BUDGET = 1.15
+BUDGET, BEFORE = 1.15, 1.35
+"""Times the bare app's, and what it was before this was worked on."""
 IMPORT_TIME = re.compile(r"import time:\s+(?P<own>\d+) \|\s+\d+ \| (?P<indent>\s*)(?P<name>\S+)")
 SETS = {"bare": "textual.app, textual.widgets._text_area", "oi-tui": "oi_tui.app.tui"}
 
@@ -47,7 +48,7 @@ def compared() -> tuple[str, list[Budget]]:
     for what, kept in (("first frame", clocks), ("first frame, CPU", processors)):
         found = ratio(kept[ours], kept[bare])
         said = f"{middle(kept[ours])} ms, {found:.2f} times"
-        limit = f"<= {BUDGET} times the bare app"
+        limit = f"<= {BUDGET} times the bare app (before: {BEFORE})"
         budgets.append(Budget(what, limit, said, found <= BUDGET, f"{middle(kept[bare])} ms"))
     return table(("", "first frame, ms: median (min)", "CPU of the process, ms"), rows), budgets
 

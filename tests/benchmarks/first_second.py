@@ -118,6 +118,7 @@ def main() -> None:
         (f"CPU of all processes in the first {REST:.0f} s, ms", BEFORE["rest"], middle(resting)),
         ("memory of all processes then, MB", BEFORE["memory"], f"{share(memory, 0.5):.0f}"),
         (f"the slowest of {KEYS} keys from the first frame on, ms", BEFORE["key"], middle(keys)),
+        ("the slowest of all starts, ms", "", f"{max(keys) * 1000:.0f}"),
         ("`oi-tui run` with one cell, ms", BEFORE["run"], middle(walls)),
         ("CPU of it, ms", "", middle(used)),
     ]

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 import psutil
 from clients import PACE, TOKEN, body
 from figures import ROUNDS, Budget, judge, table
+from jupyter_client.manager import start_new_kernel
 from key_echo import stored
 from programs import OI_TUI, READY, oi_tui, scripted_server
 from yardstick import Yardstick
@@ -21,11 +22,13 @@ from oi_tui.app.frontend.waiting_engine import NAME
 from support.terminal import Terminal, clean_env
 
 ENTER, FRAME, UPDATE = 0.020, 0.0027, 0.0005
-"""Seconds of the reference machine: from Enter to the result; CPU of the screen for a frame; CPU beyond the kernel for
-an update of a bar."""
+"""Seconds of the reference machine: from Enter to the result; CPU of the screen for a frame; CPU beyond a bare kernel
+for an update of a bar."""
+WRITTEN = 60
+"""Bytes to the terminal for a character of an answer."""
 LINELESS, SCREEN, RESUME = 300, 90, 1.5
 """MB of the engine in a flood without line ends, MB of the screen and seconds to the last block with many blocks."""
-BEFORE = {"enter": "49.9 ms", "frame": "5.4 ms", "bar": "1.5 ms with the kernel", "lineless": "407 MB"}
+BEFORE = {"enter": "49.9 ms", "frame": "5.4 ms", "bytes": "400", "bar": "1.5 ms with the kernel", "lineless": "407 MB"}
 BEFORE |= {"blocks": "108 MB", "resume": "2.2 s"}
 """What was measured before work on these began, on a quiet machine."""
 TOKENS, UPDATES, BYTES, BLOCKS = 4_000, 4_000, 200_000_000, 100_000
@@ -58,8 +61,13 @@ class Watched:
     @property
     def cpu(self) -> tuple[float, float]:
         """CPU seconds of the screen and of the engine."""
-        times = [process.cpu_times() for process in (self.screen, self.engine)]
-        return times[0].user + times[0].system, times[1].user + times[1].system
+        return spent(self.screen), spent(self.engine)
+
+
+def spent(process: psutil.Process) -> float:
+    """CPU seconds of a process so far."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def peak(process: psutil.Process) -> float:
@@ -119,15 +127,33 @@ def stream() -> tuple[float, int, int]:
             return watched.cpu[0] - before[0], written.count(SYNC), len(written)
 
 
-def progress() -> tuple[float, float]:
-    """CPU seconds of screen and engine for an update of a progress bar."""
+def progress() -> tuple[float, float, float]:
+    """CPU seconds of screen, engine and kernel for an update of a progress bar."""
     with warm() as terminal:
         watched = Watched(terminal)
-        before = watched.cpu
+        kernel = next(child for child in watched.engine.children() if child.name().startswith("python"))
+        before = (*watched.cpu, spent(kernel))
         terminal.send(f"%made.bar({UPDATES})\r")
         terminal.wait_for("DONE")
-        screen, engine = (late - early for early, late in zip(before, watched.cpu, strict=True))
-        return screen / UPDATES, engine / UPDATES
+        after = (*watched.cpu, spent(kernel))
+        screen, engine, run = ((late - early) / UPDATES for early, late in zip(before, after, strict=True))
+        return screen, engine, run
+
+
+def bare_progress() -> float:
+    """CPU seconds of a kernel with a client that drops what it says, for the same update."""
+    with TemporaryDirectory() as folder:
+        Path(folder, "made.py").write_text(CODE, encoding="utf-8")
+        manager, client = start_new_kernel(cwd=folder)
+        try:
+            kernel = psutil.Process(manager.provisioner.pid)
+            client.execute_interactive("import made; 40+1", output_hook=lambda message: None, timeout=60)
+            before = spent(kernel)
+            client.execute_interactive(f"made.bar({UPDATES})", output_hook=lambda message: None, timeout=60)
+            return (spent(kernel) - before) / UPDATES
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)
 
 
 def flood() -> float:
@@ -168,21 +194,23 @@ def main() -> None:
     bare.measure()
     cpu, frames, written = stream()
     bare.measure()
-    screen, engine = progress()
+    screen, engine, kernel = progress()
+    beyond = kernel - bare_progress()
     bare.measure()
     lineless = flood()
-    seconds, whole, held, spent = resume(3)
+    seconds, whole, held, used = resume(3)
     bare.measure()
-    frame, update = cpu / frames, screen + engine
+    frame, update, each = cpu / frames, screen + engine + beyond, written / TOKENS / TOKEN
     typed = f"{wait * 1000:.1f} ms ({least * 1000:.1f})"
     rows = (
         ("Enter on an expression to its result: median (min)", BEFORE["enter"], f"{ENTER * 1000:.0f} ms", typed),
         ("CPU of the screen for a streamed frame", BEFORE["frame"], f"{FRAME * 1e3:.1f} ms", f"{frame * 1e3:.2f} ms"),
+        ("bytes to the terminal for a character of the answer", BEFORE["bytes"], f"{WRITTEN}", f"{each:.1f}"),
         (
-            "CPU for an update of a progress bar, screen and engine",
+            "CPU for an update of a progress bar: screen + engine + kernel beyond a bare one",
             BEFORE["bar"],
             f"{UPDATE * 1e3:.1f} ms",
-            f"{screen * 1e3:.2f} + {engine * 1e3:.2f} ms",
+            f"{screen * 1e3:.2f} + {engine * 1e3:.2f} + {beyond * 1e3:.2f} ms",
         ),
         ("200 MB without line ends: the engine", BEFORE["lineless"], f"{LINELESS} MB", f"{lineless:.0f} MB"),
         (f"{BLOCKS:,} blocks: the screen", BEFORE["blocks"], f"{SCREEN} MB", f"{min(held):.0f} MB"),
@@ -196,19 +224,18 @@ def main() -> None:
             f"{BLOCKS:,} blocks: start to the answer to a prompt sent then",
             "",
             "",
-            f"{statistics.median(whole):.2f} ({min(whole):.2f}) s, {spent:.1f} s of CPU",
+            f"{statistics.median(whole):.2f} ({min(whole):.2f}) s, {used:.1f} s of CPU",
         ),
     )
     print("## Flow\n")
-    print(
-        "Seen from outside, in a terminal of 120x40. The first column is of a quiet machine, before it was worked on."
-    )
-    print(f"The streamed answer wrote {written / TOKENS / TOKEN:.1f} bytes for each of its characters.\n")
+    print("Seen from outside, in a terminal of 120x40. The first column is of a quiet machine, before it was worked")
+    print("on. Enter and the bar are measured without a sandbox.\n")
     print(bare.sentence())
     print(table(("", "before", "limit", "now"), rows))
     judge(
         bare.hold("Enter to the result", wait, ENTER, "wall", typed),
         bare.hold("CPU of a streamed frame", frame, FRAME, "cpu"),
+        Budget("bytes for a character of an answer", f"<= {WRITTEN}", f"{each:.1f}", each <= WRITTEN),
         bare.hold("an update of a progress bar", update, UPDATE, "cpu"),
         Budget("200 MB without line ends, engine", f"<= {LINELESS} MB", f"{lineless:.0f} MB", lineless <= LINELESS),
         Budget(f"{BLOCKS:,} blocks, screen", f"<= {SCREEN} MB", f"{min(held):.0f} MB", min(held) <= SCREEN),

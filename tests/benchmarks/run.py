@@ -48,6 +48,7 @@ BENCHMARKS = (
         "made_files",
         "kept_folder",
         "audit",
+        "size",
         "peers",
     ),
 )

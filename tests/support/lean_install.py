@@ -4,6 +4,7 @@ program = LeanInstall(tmp_path / "lean")
 subprocess.run([*program.command, "run", "-m", "openai/NAME", "TASK"], env=program.environ(clean_env))
 """
 
+import os
 import re
 import tomllib
 import venv
@@ -52,6 +53,12 @@ def own_requirements(*extras: str) -> list[str]:
         *project["dependencies"],
         *(line for extra in extras for line in project["optional-dependencies"][extra]),
     ]
+
+
+def installed_mb(distributions: Iterable[Distribution]) -> float:
+    """What they weigh: MB of their files, bytecode aside."""
+    files = (file.locate() for one in distributions for file in one.files or ())
+    return sum(os.stat(file).st_size for file in files if Path(file).suffix != ".pyc" and os.path.isfile(file)) / 1e6
 
 
 class LeanInstall:
