@@ -150,6 +150,18 @@ def test_l11_l13_a_spent_budget_ends_even_what_must_be_completed_with_exit_code_
     assert len(script.requests) == 1
 
 
+@pytest.mark.parametrize("name", ["openrouter/no-such-model", "no-such-model", "anthropic/no-such-model"])
+def test_L11_a_model_of_unknown_price_is_not_asked_while_money_is_limited(
+    name: str, openai_server: OpenAIServer, clean_env: dict[str, str], tmp_path: Path
+) -> None:
+    openai_server.owner = "openai"
+    server = ["-m", name, "--api-base", openai_server.url, "--api-key", "x"]
+    done = oi_tui(clean_env, "run", *server, "--max-cost", "0.5", "hi", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (8, b"")
+    assert f"the price of {name} is not known, so the budget of $0.50" in " ".join(done.stderr.decode().split())
+    assert openai_server.requests == []
+
+
 def test_l13_what_must_be_completed_prints_its_result_and_that_it_is_done(
     script: Script, clean_env: dict[str, str], tmp_path: Path
 ) -> None:

@@ -144,6 +144,29 @@ async def test_a_server_on_this_machine_costs_nothing_only_if_it_says_that_it_ru
     assert (opened.tells_price, priced.tells_price) == (tells, True)
 
 
+ELSEWHERE = "https://gateway.invalid/v1"
+
+
+@pytest.mark.parametrize(
+    ("client", "settings", "environ", "tells"),
+    [
+        ("lean", {"api_base": ""}, {}, True),
+        ("lean", {"api_base": "https://openrouter.ai/api/v1/"}, {}, True),
+        ("lean", {"api_base": ELSEWHERE}, {}, False),
+        ("lean", {"api_base": ELSEWHERE, "input_price": 1.0}, {}, True),
+        ("lean", {"api_base": ""}, {"OPENROUTER_API_BASE": ELSEWHERE}, False),
+        ("litellm", {"api_base": ELSEWHERE}, {}, False),
+        ("litellm", {"api_base": ELSEWHERE, "input_price": 1.0}, {}, True),
+    ],
+)
+async def test_L11_another_server_under_a_providers_name_is_not_trusted_to_tell_its_price(
+    model: Build, settings: dict[str, Any], environ: dict[str, str], tells: bool
+) -> None:
+    asked = model(name="openrouter/no-such-model", api_key="sk-or", environ=environ, **settings)
+    await asked.preload()
+    assert (asked.obstacle, asked.tells_price) == (None, tells)
+
+
 async def test_a_price_that_was_set_holds_for_the_model_that_it_was_set_for() -> None:
     models = Models(ModelSection(name="openai/a", input_price=1.0), environ={})
     base = "https://gateway.invalid/v1"

@@ -53,6 +53,7 @@ TOGETHER = {
         "test_model_extra.py",
         "test_model_faults.py",
         "test_offers.py",
+        "test_prices.py",
         "test_sealed_thoughts.py",
         "test_wires.py",
     ),

@@ -68,6 +68,7 @@ def look_up_lean(
     require_sendable(key, asked)
     costs_nothing = free or (provider.local and is_loopback(place.base) and not is_elsewhere(choice.model))
     rates = own_rates(section) or (None if costs_nothing else rates_of(row))
+    reports_cost = provider.reports_cost and same_server(place.base, provider.base)  # another server may not
     facts = Facts(
         model=choice.model,
         provider=provider.name,
@@ -78,7 +79,7 @@ def look_up_lean(
         # Of a model that no list names, its server says whether it does.
         takes_schema=bool(row.get("supports_response_schema", not row)),
         free=costs_nothing,
-        tells_price=costs_nothing or rates is not None or provider.reports_cost,
+        tells_price=costs_nothing or rates is not None or reports_cost,
         asked=asked,
         headers=headers,
         rates=rates,
