@@ -15,12 +15,14 @@ from oi_tui.app.engine.core.chat_model import (
     AnswerUsage,
     ChatMessage,
     ChatRequest,
+    Delta,
     SealDelta,
     TextDelta,
     ToolCall,
     ToolDelta,
 )
 from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.models import lean_model
 from oi_tui.app.engine.models.served_model import ServedModel
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import of
@@ -97,6 +99,76 @@ async def test_a_server_that_hangs_behind_the_end_is_not_waited_for_long(model: 
     async with asyncio.timeout(10), raw_server(hangs) as server:
         deltas = await answer(model(api_base=server.url))
     assert deltas[-1] == AnswerEnded()
+
+
+def marked(content: str) -> bytes:
+    """An event that says this, and that the answer ends."""
+    choice = {"index": 0, "delta": {"content": content}, "finish_reason": "stop"}
+    return b"data: %b\n\n" % json.dumps({"choices": [choice]}).encode()
+
+
+@pytest.mark.parametrize("client", ["lean", "litellm"])
+@pytest.mark.parametrize("first", ["", "Hi "])
+async def test_an_end_that_more_text_follows_is_none_however_late_that_comes(
+    model: Build, answer: Any, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    monkeypatch.setattr(lean_model, "LAST_WORDS", 0.02)
+
+    async def paused() -> AsyncIterator[bytes]:
+        yield marked(first)
+        for _ in range(3):
+            await asyncio.sleep(0.1)
+            yield marked("word ")
+        yield DONE
+
+    async with raw_server(paused) as server:
+        deltas = await answer(model(api_base=server.url))
+    assert [*of(TextDelta, deltas), deltas[-1]] == [TextDelta(text=f"{first}word word word "), AnswerEnded()]
+
+
+@pytest.mark.parametrize(
+    ("events", "kind"),
+    [
+        (marked("Hi"), ""),
+        (answer_chunk("Hi") + FINISH, ""),
+        (answer_chunk("H") + FINISH + answer_chunk("i"), "timeout"),
+        (marked("H") + marked("i"), "timeout"),
+    ],
+    ids=["with text", "behind text", "before text", "with each text"],
+)
+async def test_of_an_answer_that_gave_its_end_only_the_terminator_may_be_missing(
+    model: Build, answer: Any, monkeypatch: pytest.MonkeyPatch, events: bytes, kind: str
+) -> None:
+    monkeypatch.setattr(lean_model, "LAST_WORDS", 0.02)
+
+    async def hangs() -> AsyncIterator[bytes]:
+        yield events
+        await asyncio.sleep(30)
+
+    deltas: list[Delta] = []
+    async with asyncio.timeout(10), raw_server(hangs) as server:
+        asked = model(api_base=server.url, timeout=0.2)
+        if kind:
+            with pytest.raises(ModelError) as caught:
+                await answer(asked, into=deltas)
+            assert caught.value.kind == kind
+        else:
+            assert (await answer(asked, into=deltas))[-1] == AnswerEnded()
+    assert of(TextDelta, deltas) == HI
+
+
+@pytest.mark.parametrize("end", [FINISH + DONE, DONE])
+async def test_text_behind_the_reason_for_the_end_belongs_to_the_answer(model: Build, answer: Any, end: bytes) -> None:
+    async with raw_server(sends(answer_chunk("H") + FINISH + answer_chunk("i") + end)) as server:
+        deltas = await answer(model(api_base=server.url))
+    assert [*of(TextDelta, deltas), deltas[-1]] == [*HI, AnswerEnded()]
+
+
+async def test_an_answer_that_stops_behind_such_text_is_broken(model: Build, answer: Any) -> None:
+    async with raw_server(sends(answer_chunk("H") + FINISH + answer_chunk("i"))) as server:
+        with pytest.raises(ModelError) as caught:
+            await answer(model(api_base=server.url))
+    assert caught.value.kind == "cut"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +269,7 @@ async def ask():
     models = Models(ModelSection(), environ={})
     model = await models.open("openai/gpt-4o", sys.argv[1])
     request = ChatRequest(messages=(ChatMessage(role="user", text="hi"),))
-    print([delta.text async for delta in model.stream(request) if isinstance(delta, TextDelta)])
+    print("".join([delta.text async for delta in model.stream(request) if isinstance(delta, TextDelta)]))
     await models.close()
 
 asyncio.run(ask())
@@ -208,7 +280,7 @@ print([name for name in ("litellm", "openai", "httpx", "pydantic", "tiktoken") i
 def test_an_answer_needs_none_of_the_heavy_libraries(openai_server: OpenAIServer) -> None:
     command = [sys.executable, "-c", ONE_ANSWER, openai_server.url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.stdout, done.stderr) == ("['Hello.']\n[]\n", "")
+    assert (done.stdout, done.stderr) == ("Hello.\n[]\n", "")
 
 
 async def test_L9_calls_with_the_same_number_and_no_id_are_told_apart(model: Build, answer: Any) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
 LAST_WORDS = 2.0
-"""Seconds that are waited for the usage when the answer itself has ended."""
+"""Seconds that are waited for the usage when the answer itself has ended, by an event that says nothing else."""
 PLENTY = 16_384
 """Bytes at once that are worth a turn of the event loop."""
 LINES = ("application/x-ndjson", "application/jsonl")
@@ -104,9 +104,14 @@ class LeanAttempt(Attempt):
         self._request = request
         self._seal_all = seal_all
         self._finish = ""
+        """The reason for the end, once the server gave one."""
+        self._is_ended = False
+        """Whether nothing of the answer came behind it."""
+        self._went_on = False
+        """Whether anything ever did: then the next one may be as wrong."""
         self._counts: TokenCounts | None = None
         self._over = False
-        """Whether the server said that the answer is complete."""
+        """Whether the server said that nothing more comes."""
         self._thoughts: list[str] = []
         self._details = ThoughtPieces()
 
@@ -133,7 +138,7 @@ class LeanAttempt(Attempt):
                     if self._over:
                         break
         asked = self._facts.asked
-        if not self._finish:
+        if not (self._is_ended or (self._finish and self._over)):
             raise cut_off_error(asked) if self.started else bad_reply(asked)
         if (usage := self._told_usage()) is not None:
             yield usage
@@ -172,7 +177,7 @@ class LeanAttempt(Attempt):
             return await self._in_time(response.content.readany())
         except Exception:
             # The boundary to aiohttp: an answer that is whole is not spoilt by how the connection ends.
-            if self._finish:
+            if self._is_ended and not self._went_on:
                 return b""
             raise
 
@@ -206,8 +211,11 @@ class LeanAttempt(Attempt):
     def _note(self, piece: AnswerPiece) -> None:
         """Note what is needed at the end."""
         self._counts = piece.counts or self._counts
-        if piece.text or piece.reasoning or piece.details or piece.calls:
+        has_content = bool(piece.text or piece.reasoning or piece.details or piece.calls)
+        if has_content:
             self.started = True
+            self._went_on = self._went_on or bool(self._finish)
+            self._is_ended = False
             self._await_content()
             self._written += len(piece.text.encode()) + len(piece.reasoning.encode())
         if piece.reasoning:
@@ -215,6 +223,8 @@ class LeanAttempt(Attempt):
         self._details.add(piece.details)
         if piece.finish:
             self._finish = piece.finish
+            self._is_ended = True
+        if piece.finish and self.started and not (has_content or self._went_on):
             self._deadline = min(asyncio.get_running_loop().time() + LAST_WORDS, self._end_of_time)
 
     def _call(self, call: CallPiece) -> Delta:
