@@ -95,6 +95,7 @@ class ChatScreen(Screen[None]):
                 settings,
                 parts=lambda: self.parts,
                 show_queued=self.show_queued,
+                is_writing=lambda: self._arming.is_typing and bool(self.query_one(PromptArea).text),
                 complete=self.complete,
                 pause=self.typing_pause,
                 session_id=session_id,

@@ -40,7 +40,7 @@ from oi_tui.app.screens.leaving import Leaving
 from oi_tui.app.screens.prompt_desk import PromptDesk
 from oi_tui.app.screens.stop_keys import StopKeys
 from oi_tui.app.screens.typing_pause import TypingPause
-from oi_tui.widgets.arming import Clock
+from oi_tui.widgets.arming import LOOK_INTERVAL, Clock
 from oi_tui.widgets.composer import PromptArea
 from oi_tui.widgets.status import Status, StatusBar, runs_unasked
 from oi_tui.widgets.welcome import Welcome
@@ -69,6 +69,7 @@ class SessionSide:
         *,
         parts: Callable[[], "Parts"],
         show_queued: Callable[[int], None],
+        is_writing: Callable[[], bool],
         complete: asyncio.Event,
         pause: TypingPause,
         session_id: str | None,
@@ -78,15 +79,13 @@ class SessionSide:
         outlives: bool,
         workplace: Workplace | None,
     ) -> None:
-        """`parts` are there when the screen is `complete`. `show_queued` gets the number of prompts that wait, `follow`
-        the session's state whenever something happens in it. `outlives`: the engine keeps running, detached, if the
-        terminal is lost."""
+        """`parts` are there when the screen is `complete`. `show_queued` gets the number of prompts that wait,
+        `follow` the session's state whenever something happens in it. `is_writing` says whether a key of a prompt came
+        just now. `outlives`: the engine keeps running, detached, if the terminal is lost."""
         self._screen, self._settings, self._pause = screen, settings, pause
         self._parts, self._show_queued = parts, show_queued
         self._follow = follow
-        self.view = BriefRuns(
-            self, lambda seconds, work: asyncio.get_running_loop().call_later(seconds, screen.call_next, work)
-        )
+        self.view = BriefRuns(self, self._call_after)
         self.bridge = Bridge(
             connect, self.view, session_id=session_id, settings=settings, recorded=recorded, clock=clock
         )
@@ -94,12 +93,18 @@ class SessionSide:
         self.desk.workplace = workplace
         self.stops = StopKeys(self.bridge, self.desk, clock)
         self.leaving = Leaving(screen, self.bridge, complete, pause, outlives=outlives)
+        self._is_writing = is_writing
         self._setup: SetupScreen | None = None
+        self._found: ModelsFound | None = None
+        """What is offered as soon as nobody writes a prompt."""
 
     @property
     def looks_busy(self) -> bool:
         """Whether leaving would interrupt anything, a run aside that is about to be over."""
         return self.bridge.busy and (self.bridge.transcript.turn_open or not self.view.holds_run)
+
+    def _call_after(self, seconds: float, work: Callable[[], None]) -> None:
+        asyncio.get_running_loop().call_later(seconds, self._screen.call_next, work)
 
     def switch_approval(self) -> None:
         """To the approval mode after the one that the status line names."""
@@ -176,10 +181,20 @@ class SessionSide:
             case _ if isinstance(reply, AboutModels) and self._setup is not None and self._setup.is_attached:
                 self._setup.show(reply)
             case ModelsFound():
-                from oi_tui.app.screens.setup import SetupScreen  # seldom seen
+                is_waiting, self._found = self._found is not None, reply
+                if not is_waiting:
+                    self._offer_models()
 
-                self._setup = SetupScreen(reply, self.desk.choose_model, model=self.bridge.transcript.model)
-                app.push_screen(self._setup)
+    def _offer_models(self) -> None:
+        """Show the choice of a model; not while a prompt is written, whose next letters and Enter it would take."""
+        if self._is_writing():
+            self._call_after(LOOK_INTERVAL, self._offer_models)
+        elif self._found is not None:
+            from oi_tui.app.screens.setup import SetupScreen  # seldom seen
+
+            found, self._found = self._found, None
+            self._setup = SetupScreen(found, self.desk.choose_model, model=self.bridge.transcript.model)
+            self._screen.app.push_screen(self._setup)
 
     def _show_timeline(self, shown: bool) -> None:
         # On the screen, the class would style every widget once more.

@@ -583,6 +583,22 @@ async def test_a_session_without_a_model_begins_with_the_choice_of_one(play: Pla
         assert (await stage.engine.heard(3))[-1] == Submit(text="first")
 
 
+async def test_the_choice_of_a_model_does_not_take_the_rest_of_a_prompt(play: Play) -> None:
+    async with play(model="") as stage:
+        await stage.pilot.press("s", "u")
+        stage.engine.reply(ModelsFound(offers=(SERVER,)))
+        stage.engine.reply(ModelsFound(offers=(EMBEDDED,)))
+        await stage.settle()
+        await stage.pilot.press("m")
+        assert stage.prompt.text == "sum"
+        assert not isinstance(stage.app.screen, SetupScreen)
+
+        stage.clock.now += 1.5
+        await stage.until(lambda: isinstance(stage.app.screen, SetupScreen))
+        await stage.until(lambda: EMBEDDED.title in stage.seen)
+        assert len(stage.app.screen_stack) == 2
+
+
 async def test_V22_who_has_no_model_is_offered_the_tour_and_begins_it_with_enter(play: Play) -> None:
     tour = ModelOffer(id=TOUR, kind="tour", title="No model: a tour", api_base="")
     async with play(model="") as stage:
