@@ -44,3 +44,15 @@ def test_events_are_the_same_wherever_the_body_is_cut(end: bytes, cuts: list[int
 def test_what_servers_leave_out_or_put_in_does_not_matter(body: bytes, events: list[bytes]) -> None:
     assert read(body) == events
     assert read(*(body[index : index + 1] for index in range(len(body)))) == events
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_what_is_not_over_is_measured_from_where_it_began(size: int) -> None:
+    body = WHOLE + b'data: {"a":1}\n: ping\ndata: {"c"\ndata: :"error"'
+    stream = EventStream()
+    for start in range(0, len(body), size):
+        list(stream.feed(body[start : start + size]))
+    begun = b'data: {"c"data: :"error"'
+    assert (stream.size, stream.lines, stream.may_be_error) == (len(begun), 1, True)
+    assert list(stream.feed(b"}\n\n")) == [b'{"c"\n:"error"}']
+    assert (stream.size, stream.lines, stream.may_be_error) == (0, 0, False)

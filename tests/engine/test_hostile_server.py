@@ -108,7 +108,8 @@ async def test_L22_an_answer_that_goes_on_and_on_is_ended_where_the_person_set_a
     ("pieces", "then", "most"),
     [
         ([b"data: "], b"x" * 65_536, "1 MB"),
-        ([], b"data: {}\n", "1,000 lines"),
+        ([], b"data: x\n", "1,000 lines"),
+        ([], b'data: {"choices":\n', "1,000 lines"),
         ([], b":\n", "1,000 lines"),
         ([b'data: {"choices": [{"delta": {"content": "'], b"a" * 65_536, "1 MB"),
     ],

@@ -84,6 +84,44 @@ async def test_a_careless_stream_is_whole_when_it_says_why_it_ends(model: Build,
     assert all(usage.estimated for usage in of(AnswerUsage, deltas))
 
 
+@pytest.mark.parametrize("client", ["lean", "litellm"])
+@pytest.mark.parametrize(
+    "kind", ["application/json", "application/json; charset=utf-8", "text/html", "text/plain", "application/x-ndjson"]
+)
+async def test_a_stream_is_read_whatever_it_is_labelled(model: Build, answer: Any, kind: str) -> None:
+    async with raw_server(sends(b"\n", b": ping\n\n", answer_chunk("Hi"), FINISH, DONE), kind=kind) as server:
+        deltas = await answer(model(api_base=server.url))
+    assert [*of(TextDelta, deltas), deltas[-1]] == [*HI, AnswerEnded()]
+
+
+@pytest.mark.parametrize("kind", ["text/html", "text/event-stream", "application/json"])
+async def test_L22_a_web_page_is_refused_at_its_first_bytes(model: Build, answer: Any, kind: str) -> None:
+    async with raw_server(
+        sends(b"\xef\xbb\xbf\n", b"<!DOCTYPE html>", then=b"<p>Log in</p>" * 5_000), kind=kind
+    ) as server:
+        with pytest.raises(ModelError) as caught:
+            await answer(model(api_base=server.url))
+    assert (caught.value.kind, caught.value.details) == ("bad_reply", "a web page")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\nevent: message\n", b"\n\n"])
+async def test_L22_events_are_counted_apart_though_the_empty_line_behind_them_was_forgotten(
+    model: Build, answer: Any, end: bytes
+) -> None:
+    """Else a long answer of such a server would be one event without an end."""
+    event = answer_chunk("abcd").rstrip() + end
+
+    async def slow() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield event * 500
+            await asyncio.sleep(0.05)
+        yield FINISH + DONE
+
+    async with raw_server(slow) as server:
+        deltas = await answer(model(api_base=server.url))
+    assert of(TextDelta, deltas) == [TextDelta(text="abcd" * 1_500)]
+
+
 async def test_an_end_without_a_reason_is_a_broken_answer(model: Build, answer: Any) -> None:
     async with raw_server(sends(answer_chunk("Hi"), DONE)) as server:
         with pytest.raises(ModelError) as caught:

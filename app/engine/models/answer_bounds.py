@@ -13,7 +13,7 @@ import msgspec
 
 from oi_tui.app.engine.core.http_session import REDIRECTS
 from oi_tui.app.engine.core.offline import HINT, is_offline, is_this_machine
-from oi_tui.app.engine.models.event_stream import EventStream
+from oi_tui.app.engine.models.event_stream import EventStream, LineStream
 from oi_tui.app.engine.models.failures import BoundBroken, RefusedStatus, ReportedError
 from oi_tui.app.engine.models.wire import decode_json, error_body, error_in
 
@@ -25,10 +25,6 @@ ERROR_BODY = 64_000
 
 EVENT = 1_000_000
 """Bytes of one event of a stream, and of one line."""
-
-ERROR_MARKS = (b'"error"', b"\\u006", b"\\u007")
-"""One of these is in every event that reports an error; the others are letters of it that nobody has to escape. LiteLLM
-searches errors for secrets, which takes it seconds for a megabyte."""
 
 EVENT_LINES = 1_000
 """Lines of one event."""
@@ -77,11 +73,10 @@ def hold_to_bounds(send: SendRequest, library: Any) -> SendRequest:
             if response.status_code in REDIRECTS and (location := response.headers.get("location")) is not None:
                 require_same_origin(str(request.url), location)
             bounds = BodyBounds(
-                packing=response.headers.get("content-encoding", ""),
-                kind=response.headers.get("content-type", ""),
-                is_error=response.status_code >= 400,
+                packing=response.headers.get("content-encoding", ""), is_error=response.status_code >= 400
             )
-            body = make_body(response.stream, bounds, sent)
+            has_events = response.headers.get("content-type", "").startswith("text/event-stream")
+            body = make_body(response.stream, bounds, sent, EventStream() if has_events else LineStream())
             if response.status_code >= 400:
                 said = error_body(b"".join([piece async for piece in body]))
                 raise RefusedStatus(response.status_code, said, response.headers.get("retry-after", ""))
@@ -105,29 +100,32 @@ class _BoundedStream:
     """The body of one response, unpacked and within its bounds. Its events are read along: LiteLLM skips what it
     cannot read, and loses some of what servers report."""
 
-    def __init__(self, body: "httpx.AsyncByteStream", bounds: "BodyBounds", sent: SentRequest) -> None:
+    def __init__(
+        self, body: "httpx.AsyncByteStream", bounds: "BodyBounds", sent: SentRequest, events: EventStream
+    ) -> None:
         self._body = body
         self._bounds = bounds
         self._sent = sent
-        self._events = EventStream()
+        self._events = events
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for packed in self._body:
             for piece in self._bounds.unpack(packed):
-                if self._bounds.has_events:
+                if not self._bounds.is_error:
                     for data in self._events.feed(piece):
                         try:
                             self._read_along(data)
                         except Exception:
                             yield piece[: max(0, piece.find(data.partition(b"\n")[0]))]  # what came before it is kept
                             raise
+                    require_bounded(self._events)
                 yield piece
             if self._bounds.is_full:
                 return
 
     def _read_along(self, data: bytes) -> None:
         """ReportedError for an event that is an error, UnreadableAnswer for one that is broken."""
-        if not data.lstrip().startswith(b"{"):
+        if isinstance(self._events, LineStream) or not data.lstrip().startswith(b"{"):
             return
         event = decode_json(data, dict[str, Any])
         candidates = event.get("candidates")
@@ -165,35 +163,27 @@ def _origin(url: str) -> tuple[str, str, int]:
 class BodyBounds:
     """Unpacks the body of one response: cut if it is an error, else BoundBroken beyond what it may be."""
 
-    def __init__(self, *, packing: str, kind: str, is_error: bool) -> None:
-        """`packing` and `kind` are what the head says of the content's encoding and type."""
+    def __init__(self, *, packing: str, is_error: bool) -> None:
+        """`packing` is what the head says of the content's encoding."""
         packing = packing.strip().lower()
         if packing not in ("identity", "", *PACKED):
             raise BoundBroken(f"packed its answer in a way that was not asked for ({packing[:20]})")
         self._unpacker = zlib.decompressobj(PACKED[packing]) if packing in PACKED else None
-        self._is_error = is_error
-        self.has_events = kind.startswith("text/event-stream") and not is_error
+        self.is_error = is_error
         self.is_full = False
         """Nothing more is wanted of this error."""
-        self._ends = (b"\n\n", b"\r\n\r\n", b"\r\r") if kind.startswith("text/event-stream") else (b"\n",)
         self._size = 0
-        self._open = 0
-        """Bytes of the event, or line, that is not over."""
-        self._lines = 0
-        """Of these."""
-        self._may_be_error = False
-        """Whether they may report one."""
-        self._last = b""
 
     def unpack(self, packed: bytes) -> Iterator[bytes]:
         """The unpacked bytes; BoundBroken if they are too many."""
         for piece in self._inflate(packed):
             self._size += len(piece)
-            if self._is_error and self._size >= ERROR_BODY:
+            if self.is_error and self._size >= ERROR_BODY:
                 self.is_full = True
                 yield piece[: len(piece) - (self._size - ERROR_BODY)]
                 return
-            self._count(piece)
+            if self._size > ANSWER:
+                raise BoundBroken(f"sent more than {ANSWER // 1_000_000} MB as one answer")
             yield piece
 
     def _inflate(self, packed: bytes) -> Iterator[bytes]:
@@ -207,18 +197,12 @@ class BodyBounds:
                 raise BoundBroken("sent something that cannot be unpacked") from error
             packed = self._unpacker.unconsumed_tail
 
-    def _count(self, piece: bytes) -> None:
-        if self._size > ANSWER:
-            raise BoundBroken(f"sent more than {ANSWER // 1_000_000} MB as one answer")
-        seen = self._last + piece
-        end = max(seen.rfind(mark) + len(mark) if mark in seen else 0 for mark in self._ends)
-        self._open = len(seen) - end if end else self._open + len(piece)
-        self._lines = seen.count(b"\n", end) if end else self._lines + piece.count(b"\n")
-        self._last = seen[-6:]
-        self._may_be_error = any(mark in seen[end:] for mark in ERROR_MARKS) or (not end and self._may_be_error)
-        if self._open > EVENT:
-            raise BoundBroken(f"sent more than {EVENT // 1_000_000} MB without an end")
-        if self._open > ERROR_BODY and self._may_be_error:
-            raise BoundBroken("ended the answer with an error of huge size")
-        if self._lines > EVENT_LINES:
-            raise BoundBroken(f"sent more than {EVENT_LINES:,} lines without an end")
+
+def require_bounded(events: EventStream) -> None:
+    """BoundBroken if the event that is not over is more than one may be."""
+    if events.size > EVENT:
+        raise BoundBroken(f"sent more than {EVENT // 1_000_000} MB without an end")
+    if events.size > ERROR_BODY and events.may_be_error:
+        raise BoundBroken("ended the answer with an error of huge size")  # LiteLLM would search it for seconds
+    if events.lines > EVENT_LINES:
+        raise BoundBroken(f"sent more than {EVENT_LINES:,} lines without an end")

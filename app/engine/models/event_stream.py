@@ -1,16 +1,34 @@
 """Server-sent events, and lines of JSON, out of bytes as they come. Pure.
 
 More lenient than the standard: servers forget the empty line behind an event, send bare JSON where an event belongs,
-and stop without the last line end. How much there may be is counted in answer_bounds.py.
+and stop without the last line end. What is not over is measured here, and held to bounds in answer_bounds.py.
 """
 
 from collections.abc import Iterator
+
+from oi_tui.app.engine.models.failures import UnreadableAnswer
+
+BLANK = b"\xef\xbb\xbf \t\r\n"
+"""What may be in front of a body: a byte order mark, and white space."""
+LINES = ("application/x-ndjson", "application/jsonl")
+"""Content types with one event a line."""
+ERROR_MARKS = (b'"error"', b"\\u006", b"\\u007")
+"""One of these is in every event that reports an error; the others are letters of it that nobody has to escape."""
+_LONGEST_MARK = max(map(len, ERROR_MARKS))
 
 
 class EventStream:
     """Collects the `data` of events; an incomplete event waits for more."""
 
     def __init__(self) -> None:
+        self.size = 0
+        """Bytes of the event that is not over, whatever its lines say."""
+        self.lines = 0
+        """Of it."""
+        self.may_be_error = False
+        """Whether it may report one."""
+        self._seen = b""
+        """The end of what was looked through for marks."""
         self._parts: list[bytes] = []
         """Of the line that is not over."""
         self._data: list[bytes] = []
@@ -27,14 +45,16 @@ class EventStream:
         self._after_return = piece.endswith(b"\r")
         lines = piece.splitlines()
         rest = b"" if piece.endswith((b"\n", b"\r")) else lines.pop()
-        if lines:
-            self._parts.append(lines[0])
-            lines[0] = b"".join(self._parts)
-            self._parts.clear()
-        if rest:
-            self._parts.append(rest)
         for line in lines:
+            self._measure(line)
+            self.lines += 1
+            if self._parts:
+                line = b"".join((*self._parts, line))
+                self._parts.clear()
             yield from self._line(line)
+        if rest:
+            self._measure(rest)
+            self._parts.append(rest)
 
     def finish(self) -> Iterator[bytes]:
         """The data of an event that the end of the body ends."""
@@ -42,8 +62,21 @@ class EventStream:
         yield from self._line(b"")
         self._parts.clear()
 
+    def _measure(self, piece: bytes) -> None:
+        """Note a further piece of a line."""
+        self.size += len(piece)
+        seen = self._seen + piece
+        self._seen = seen[-_LONGEST_MARK:]
+        self.may_be_error = self.may_be_error or any(mark in seen for mark in ERROR_MARKS)
+
+    def _begin(self, line: bytes = b"") -> None:
+        """Another event begins, with this line if any."""
+        self.size, self.lines, self.may_be_error, self._seen = 0, int(bool(line)), False, b""
+        self._measure(line)
+
     def _line(self, line: bytes) -> Iterator[bytes]:
         if not line:
+            self._begin()
             if self._data:
                 yield self._take()
             return
@@ -57,6 +90,7 @@ class EventStream:
             return  # a comment, or a field that says nothing of the answer
         # No JSON has an end and a beginning with nothing between them: the empty line was forgotten.
         if self._data and (value.startswith((b"{", b"[DONE]")) and self._data[-1].rstrip().endswith(b"}")):
+            self._begin(line)
             yield self._take()
         self._data.append(value)
 
@@ -70,5 +104,32 @@ class LineStream(EventStream):
     """The same where each line is an event of its own."""
 
     def _line(self, line: bytes) -> Iterator[bytes]:
+        self._begin()
         if line.strip():
             yield line
+
+
+class WholeBody(LineStream):
+    """The same where the whole body is one event."""
+
+    def _line(self, line: bytes) -> Iterator[bytes]:
+        self._begin()
+        self._data.append(line)
+        yield from ()
+
+    def finish(self) -> Iterator[bytes]:
+        """The body."""
+        yield from super().finish()
+        yield self._take()
+
+
+def open_stream(kind: str, head: bytes) -> EventStream:
+    """What reads a body of this content type that begins so, behind what is BLANK: servers label events as JSON, or as
+    a page. UnreadableAnswer for a page."""
+    if head.startswith(b"<"):
+        raise UnreadableAnswer("a web page")
+    if not head.startswith((b"{", b"[")):
+        return EventStream()
+    if kind == "application/json":
+        return WholeBody()  # a server that does not stream
+    return LineStream() if kind in LINES else EventStream()

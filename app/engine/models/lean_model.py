@@ -17,9 +17,9 @@ from oi_tui.app.engine.core.chat_model import AnswerUsage, ChatRequest, Delta, S
 from oi_tui.app.engine.core.protocol import FRAME
 from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import openai_wire
-from oi_tui.app.engine.models.answer_bounds import BodyBounds
+from oi_tui.app.engine.models.answer_bounds import BodyBounds, require_bounded
 from oi_tui.app.engine.models.connections import Connections
-from oi_tui.app.engine.models.event_stream import EventStream, LineStream
+from oi_tui.app.engine.models.event_stream import BLANK, EventStream, open_stream
 from oi_tui.app.engine.models.facts import Facts
 from oi_tui.app.engine.models.failures import RefusedStatus, ReportedError, UnreadableAnswer, bad_reply, cut_off_error
 from oi_tui.app.engine.models.lean_facts import look_up_lean
@@ -37,8 +37,6 @@ LAST_WORDS = 2.0
 """Seconds that are waited for the usage when the answer itself has ended, by an event that says nothing else."""
 PLENTY = 16_384
 """Bytes at once that are worth a turn of the event loop."""
-LINES = ("application/x-ndjson", "application/jsonl")
-"""Content types with one event a line."""
 
 Response: TypeAlias = "AbstractAsyncContextManager[ClientResponse]"
 ReadEvent = Callable[[bytes], AnswerPiece]
@@ -120,17 +118,12 @@ class LeanAttempt(Attempt):
         self._await_content()
         async with AsyncExitStack() as stack:
             response = await self._in_time(stack.enter_async_context(self._response))
-            bounds = BodyBounds(
-                packing=response.headers.get("Content-Encoding", ""),
-                kind=response.content_type,
-                is_error=response.status >= 400,
-            )
+            packing = response.headers.get("Content-Encoding", "")
+            bounds = BodyBounds(packing=packing, is_error=response.status >= 400)
             if response.status != 200:
                 said = b"".join([piece async for piece in self._body(response, bounds)])
                 retry_after = response.headers.get("Retry-After", "")
                 raise RefusedStatus(response.status, error_body(said), retry_after)
-            if response.content_type == "text/html":
-                raise UnreadableAnswer("a web page")
             async with aclosing(self._events(response, bounds)) as events:
                 async for data in events:
                     for delta in self._read(data):
@@ -150,13 +143,16 @@ class LeanAttempt(Attempt):
     async def _events(self, response: "ClientResponse", bounds: BodyBounds) -> AsyncGenerator[Iterable[bytes], None]:
         """The data of events, as many at a time as have arrived."""
         async with aclosing(self._body(response, bounds)) as body:
-            if response.content_type == "application/json":  # a server that does not stream
-                yield [b"".join([piece async for piece in body])]
-                return
-            stream = LineStream() if response.content_type in LINES else EventStream()
+            stream: EventStream | None = None
             async for piece in body:
+                if stream is None:
+                    if not (piece := piece.lstrip(BLANK)):
+                        continue
+                    stream = open_stream(response.content_type, piece)
                 yield stream.feed(piece)
-            yield stream.finish()
+                require_bounded(stream)
+            if stream is not None:
+                yield stream.finish()
 
     async def _body(self, response: "ClientResponse", bounds: BodyBounds) -> AsyncGenerator[bytes, None]:
         """The body, unpacked, as much at a time as has arrived. BoundBroken beyond what it may be."""
