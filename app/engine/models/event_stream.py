@@ -27,6 +27,8 @@ class EventStream:
         """Of it."""
         self.may_be_error = False
         """Whether it may report one."""
+        self._new: list[bytes] = []
+        """Lines of it that are not measured yet."""
         self._seen = b""
         """The end of what was looked through for marks."""
         self._parts: list[bytes] = []
@@ -46,14 +48,13 @@ class EventStream:
         lines = piece.splitlines()
         rest = b"" if piece.endswith((b"\n", b"\r")) else lines.pop()
         for line in lines:
-            self._measure(line)
-            self.lines += 1
+            self._new.append(line)
             if self._parts:
                 line = b"".join((*self._parts, line))
                 self._parts.clear()
             yield from self._line(line)
+        self._measure(rest)
         if rest:
-            self._measure(rest)
             self._parts.append(rest)
 
     def finish(self) -> Iterator[bytes]:
@@ -62,17 +63,19 @@ class EventStream:
         yield from self._line(b"")
         self._parts.clear()
 
-    def _measure(self, piece: bytes) -> None:
-        """Note a further piece of a line."""
-        self.size += len(piece)
-        seen = self._seen + piece
-        self._seen = seen[-_LONGEST_MARK:]
-        self.may_be_error = self.may_be_error or any(mark in seen for mark in ERROR_MARKS)
+    def _measure(self, rest: bytes) -> None:
+        """Note what came of the event that is not over: the new lines, and the rest behind them."""
+        self.lines += len(self._new)
+        new = b"".join((self._seen, *self._new, rest))
+        self.size += len(new) - len(self._seen)
+        self._new.clear()
+        self._seen = new[-_LONGEST_MARK:]
+        self.may_be_error = self.may_be_error or any(mark in new for mark in ERROR_MARKS)
 
-    def _begin(self, line: bytes = b"") -> None:
-        """Another event begins, with this line if any."""
-        self.size, self.lines, self.may_be_error, self._seen = 0, int(bool(line)), False, b""
-        self._measure(line)
+    def _begin(self, *lines: bytes) -> None:
+        """Another event begins, with these lines."""
+        self.size, self.lines, self.may_be_error, self._seen = 0, 0, False, b""
+        self._new[:] = lines
 
     def _line(self, line: bytes) -> Iterator[bytes]:
         if not line:
@@ -118,7 +121,7 @@ class WholeBody(LineStream):
         yield from ()
 
     def finish(self) -> Iterator[bytes]:
-        """The body."""
+        """The whole body as one event."""
         yield from super().finish()
         yield self._take()
 
