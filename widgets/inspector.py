@@ -66,6 +66,7 @@ class Inspector(Vertical):
             &:focus { border: none; background-tint: $background 0%; }
             & > .option-list--option { padding: 0; }
             & > .option-list--option-highlighted { background: $surface-focus; color: $foreground; }
+            &:focus > .option-list--option-highlighted { background: $selection; text-style: bold; }
             & > .option-list--option-hover { background: $surface; }
         }
         & > #inspector-note { height: auto; padding: 0 1; color: $dim; }

@@ -65,6 +65,7 @@ class PlanSteps(Vertical):
             &:focus { border: none; background-tint: $background 0%; }
             & > .option-list--option { padding: 0; }
             & > .option-list--option-highlighted { background: $surface-focus; color: $foreground; }
+            &:focus > .option-list--option-highlighted { background: $selection; text-style: bold; }
             & > .option-list--option-hover { background: $surface; }
         }
         & > #plan-detail { height: auto; max-height: 6; padding: 0 1; background: $surface; }
