@@ -1,7 +1,6 @@
 """The command `oi-tui`: something on the screen at once, then the program. Imports nothing that takes time."""
 
 import gc
-import os
 import sys
 
 from oi_tui.app.terminal.skeleton import SKELETON, show_skeleton
@@ -9,7 +8,6 @@ from oi_tui.app.terminal.skeleton import SKELETON, show_skeleton
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import FrameType
     from typing import NoReturn
 
 WITHOUT_SCREEN = frozenset(
@@ -31,13 +29,19 @@ def main() -> "NoReturn":
         from oi_tui.app.serving import serve_front_end
 
         serve_front_end(int(words[2]))
-    begin(words)
-    # It takes a fifth of a second and more, and now there is something to see.
-    import signal
+    try:
+        begin(words)
+        _run(words)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        SKELETON.clear()  # a stack trace belongs on the terminal as it was
 
+
+def _run(words: "Sequence[str]") -> "NoReturn":
+    # It takes a fifth of a second and more, and now there is something to see.
     from oi_tui.app.flags import plain_flags
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     if (flags := plain_flags(words)) is None:
         from oi_tui.app import cli
 
@@ -50,26 +54,17 @@ def main() -> "NoReturn":
 
 
 def begin(words: "Sequence[str]") -> None:
-    """Show the skeleton where the screen will be; a signal puts the terminal back."""
+    """Show the skeleton where the screen will be."""
     if not opens_screen(words):
         return
     # Nothing of what is imported now becomes garbage, and looking for it takes a fifth of the time.
     gc.disable()
-    if show_skeleton():
-        import signal  # it takes its time as well
-
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _end)
+    show_skeleton()
 
 
 def opens_screen(words: "Sequence[str]") -> bool:
     """Whether this command line opens the screen, without parsing it properly; False if unsure."""
     return WITHOUT_SCREEN.isdisjoint(words)
-
-
-def _end(number: int, _: "FrameType | None") -> None:
-    SKELETON.clear()
-    os._exit(128 + number)
 
 
 if __name__ == "__main__":

@@ -115,6 +115,21 @@ class OiTui(TypingOrder):
         elif picks:
             self.chat.begin = lambda: self.chat.run_worker(self.chat.action_part("sessions"), group="part")
 
+    async def run_async(self, *, headless: bool = False, **options: Any) -> None:
+        """As in the base class. From before the terminal is taken until it was put back, a signal ends the program as
+        a key does: the session is saved."""
+        if headless:
+            return await super().run_async(headless=headless, **options)
+
+        async def leave(code: int) -> None:
+            await self.chat.leaving.obey_signal(code)  # a property: it needs the screen, for which `call_later` waits
+
+        leave_at_signals(asyncio.get_running_loop(), lambda code: self.call_later(leave, code))
+        try:
+            return await super().run_async(**options)
+        finally:
+            restore_signals()
+
     def get_css_variables(self) -> dict[str, str]:
         """The colours of our theme; empty before it is set, because Textual's default theme is never shown."""
         return super().get_css_variables() if self.current_theme is not BUILTIN_THEMES.get(self.theme) else {}
@@ -123,8 +138,7 @@ class OiTui(TypingOrder):
         return self.chat
 
     def on_mount(self) -> None:
-        """A signal ends the program as a key does: the terminal is put back and the session saved."""
-        leave_at_signals(asyncio.get_running_loop(), lambda code: self.call_later(self.chat.leaving.obey_signal, code))
+        """Prepare what the screen does from its first frame on."""
         if isinstance(self._driver, GuardedDriver):
             self._driver.farewell = self.attention.leave
             self._driver.key_read = self.chat.typing_pause.note_read
@@ -244,10 +258,6 @@ class OiTui(TypingOrder):
     @cursor_position.setter
     def cursor_position(self, _: Offset) -> None:
         pass
-
-    def on_unmount(self) -> None:
-        """Signals are nobody's again."""
-        restore_signals()
 
     def action_palette(self, command_id: str = "", at_once: bool = False) -> None:
         """Every command, or the choices of one; `at_once` does that one, if it needs no choice. An open question stays

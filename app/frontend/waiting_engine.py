@@ -25,6 +25,9 @@ NAME = "oi-tui engine"
 _LOAD, _SERVE = b"l", b"s"
 """What the front end asks for by a byte; with the second comes the log."""
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Those for which the screen has handlers."""
+
 Serve = Callable[[int], None]
 """Serves the front end at the other end of this socket, and ends the process."""
 
@@ -72,6 +75,7 @@ class WaitingEngine:
         ours, theirs = socket.socketpair()
         with contextlib.ExitStack() as on_failure, theirs:
             on_failure.enter_context(ours)
+            mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # which the child must not handle
             try:
                 pid = os.fork()
                 if pid == 0:
@@ -80,6 +84,8 @@ class WaitingEngine:
                 process = ForkedProcess(pid)
             except OSError:  # no process left, or an old system; one that was forked ends with the connection
                 return None
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             on_failure.pop_all()
             return cls(ours, process)
 
@@ -108,9 +114,11 @@ class WaitingEngine:
 def _wait_and_serve(connection: socket.socket, load: Callable[[], Serve]) -> NoReturn:
     """In the child. Never returns into what the screen was about to do."""
     try:
-        os.setsid()  # Ctrl+C and Ctrl+Z in the terminal are keys of the front end, not signals for the engine
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in _SIGNALS:
             signal.signal(number, signal.SIG_DFL)
+        os.setsid()  # Ctrl+C and Ctrl+Z in the terminal are keys of the front end, not signals for the engine
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)  # one that came before that ends both processes
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in range(3):
             os.dup2(nothing, descriptor)

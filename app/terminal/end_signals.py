@@ -6,10 +6,10 @@ import signal
 import threading
 from collections.abc import Callable
 
+from oi_tui.app.terminal.skeleton import SIGNALS
+
 LAST_RESORT = 12.0
 """Seconds that leaving may take after a signal; the engine has 8 of them to save and end."""
-
-SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def leave_at_signals(loop: asyncio.AbstractEventLoop, leave: Callable[[int], object]) -> None:
@@ -32,4 +32,4 @@ def leave_at_signals(loop: asyncio.AbstractEventLoop, leave: Callable[[int], obj
 def restore_signals() -> None:
     """Let signals end the program at once again."""
     for number in SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)

@@ -11,7 +11,11 @@ import termios
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` and `collections` would take a fifth of the time until something is seen
-    from collections.abc import Mapping
+    import signal
+    from collections.abc import Callable, Mapping
+    from types import FrameType
+else:
+    import _signal as signal  # the part of it that is built in: the rest makes enumerations, which take as long
 
 LARGEST = 1_000
 """Bytes of the file."""
@@ -27,6 +31,8 @@ ENTER = "\x1b[?1049h\x1b[?2004h\x1b[?25l"
 
 LEAVE = "\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l"
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Those that end the program."""
 
 Look = tuple[str, str, str]
 """The colours of a frame, each as SGR parameters such as `48;2;20;24;31`: of the page, of the rule above the prompt,
@@ -41,10 +47,12 @@ class Skeleton:
         self._output = output
         self._before: Attributes | None = None
         """How the terminal was."""
+        self._handlers: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
+        """Of the signals, those that were there before."""
 
     def show(self, look: Look) -> bool:
-        """Draw it, and keep keys from being shown; whether there is room for it. An interrupt still ends the program,
-        which then puts it back."""
+        """Draw it, and keep keys from being shown; whether there is room for it. As long as it is there, a signal
+        puts the terminal back and ends the program."""
         columns, rows = os.get_terminal_size(self._output)
         if self._before is not None or rows < ROOM or columns < ROOM:
             return self._before is not None
@@ -54,21 +62,35 @@ class Skeleton:
         attributes[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
         attributes[6][termios.VMIN] = 1
         attributes[6][termios.VSUSP] = attributes[6][termios.VQUIT] = b"\0"
+        self._before = before  # first: a signal between the next lines puts that back
+        for number in SIGNALS:
+            self._handlers[number] = signal.signal(number, self._end)
         termios.tcsetattr(self._descriptor, termios.TCSANOW, attributes)
-        self._before = before
         os.write(self._output, (ENTER + skeleton_frame(look, columns, rows)).encode())
         return True
 
     def hand_over(self) -> Attributes | None:
-        """How the terminal was, for who puts it back from now on; None if that is nobody's business here."""
+        """How the terminal was, for who puts it back from now on, at signals as well; None if that is nobody's business
+        here."""
         before, self._before = self._before, None
         return before
 
     def clear(self) -> None:
-        """Put the terminal back, unless it was handed over."""
-        if (before := self.hand_over()) is not None:
+        """Put the terminal and the handlers of signals back, unless it was handed over."""
+        if self._before is None:
+            return
+        try:
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
             os.write(self._output, LEAVE.encode())
-            termios.tcsetattr(self._descriptor, termios.TCSANOW, before)
+        except (OSError, termios.error):  # the terminal is gone
+            pass
+        self._before = None  # not earlier: a signal that comes meanwhile does the same once more
+        for number, handler in self._handlers.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    def _end(self, number: int, _: "FrameType | None") -> None:
+        self.clear()
+        os._exit(128 + number)
 
 
 SKELETON = Skeleton(0, 2)
@@ -93,6 +115,7 @@ def show_skeleton(environ: "Mapping[str, str]" = os.environ) -> bool:
     try:
         return SKELETON.show(look)
     except (OSError, termios.error):  # the terminal is gone; the next caller reports it
+        SKELETON.clear()
         return False
 
 

@@ -131,16 +131,85 @@ def test_an_error_is_said_on_the_terminal_as_it_was(slow: Slow, gate: Path, word
     assert words[0] in early.raw.decode().rpartition("\x1b[?1049l")[2]
 
 
-@pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_leaves_the_terminal_as_it_was(slow: Slow, gate: Path, number: signal.Signals, code: int) -> None:
-    early = slow()
-    early.wait_for("starting")
-    with gate.open("w"):  # opens when the program waits there
-        early.signal(number)
-    # The gate is closed now: a signal that came just before the program began to wait is noticed when that ends.
-    assert early.wait_exit() == code
-    assert early.faults == []
+SIGNALLED = """
+import os, sys
+
+event, _, place = os.environ["SIGNAL_AT"].partition(" ")
+
+def send(frame, happened, argument):
+    if happened != event:
+        return
+    name = argument.__name__ if event.startswith("c_") else frame.f_code.co_qualname
+    if f"{frame.f_globals['__name__']}.{name}" == place:
+        sys.setprofile(None)
+        os.killpg(0, int(os.environ["SIGNAL"]))  # as the terminal does it
+
+sys.setprofile(send)
+"""
+"""A `sitecustomize`: a signal comes at one moment, while a function is called, or when it returns."""
+
+MOMENTS = (
+    "c_return oi_tui.app.terminal.skeleton.tcsetattr",
+    "c_call oi_tui.app.terminal.skeleton.write",
+    "c_return oi_tui.app.terminal.skeleton.write",
+    "return oi_tui.app.terminal.skeleton.show_skeleton",
+    "return oi_tui.app.start.begin",
+    "call oi_tui.app.flags.<module>",
+    "return oi_tui.app.flags.plain_flags",
+    "call oi_tui.app.cli.<module>",
+    "call oi_tui.app.opening.<module>",
+    "call oi_tui.app.opening.open_app",
+    "c_call oi_tui.app.frontend.waiting_engine.fork",
+    "c_call oi_tui.app.frontend.waiting_engine.setsid",
+    "call oi_tui.app.tui.<module>",
+    "call oi_tui.app.opening.run_screen",
+    "call textual.app.App.run_async",
+    "call textual.drivers.linux_driver.LinuxDriver.__init__",
+    "call oi_tui.app.terminal.guarded_driver.GuardedDriver.start_application_mode",
+    "c_return textual.drivers.linux_driver.tcsetattr",
+    "return textual.drivers.linux_driver.LinuxDriver.start_application_mode",
+    "return oi_tui.app.terminal.guarded_driver.GuardedDriver.start_application_mode",
+    "call oi_tui.app.screens.chat.ChatScreen.compose",
+    "call oi_tui.app.tui.OiTui.on_mount",
+    "return oi_tui.app.tui.OiTui.on_mount",
+)
+"""From the first byte on the terminal until the screen is there, in order."""
+
+Signalled = Callable[[str, signal.Signals], Terminal]
+
+
+@pytest.fixture
+def signalled(
+    terminal: Callable[..., Terminal], clean_env: dict[str, str], kept: None, tmp_path: Path, script: Script
+) -> Signalled:
+    """Starts the program, to which a signal comes at this moment."""
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    (hooks / "sitecustomize.py").write_text(SIGNALLED)
+
+    def start(moment: str, number: signal.Signals) -> Terminal:
+        env = clean_env | {"PYTHONPATH": str(hooks), "SIGNAL_AT": moment, "SIGNAL": str(int(number))}
+        prompt = ["hello"] if "cli" in moment else []
+        return terminal([OI_TUI, *script.arguments, *prompt], env=env, cwd=tmp_path)
+
+    return start
+
+
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        *((moment, signal.SIGINT) for moment in MOMENTS),
+        *((moment, signal.SIGTERM) for moment in MOMENTS),
+        *((moment, signal.SIGHUP) for moment in MOMENTS[::6]),
+    ],
+)
+def test_a_signal_at_any_moment_of_the_start_leaves_the_terminal_as_it_was(
+    signalled: Signalled, moment: str, number: signal.Signals
+) -> None:
+    shown = signalled(moment, number)
+    assert shown.wait_exit() == 128 + number
+    assert shown.faults == []
+    assert b"Traceback" not in shown.raw
 
 
 @pytest.mark.usefixtures("kept")

@@ -1,6 +1,7 @@
 """The engine that is forked before Textual is imported: it serves who takes it, and leaves nothing behind."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,22 @@ waiting.begin_loading()
 """
 )
 
+SIGNALLED = """
+import signal
+from oi_tui.app.terminal.skeleton import SIGNALS
+
+for number in SIGNALS:
+    signal.signal(number, lambda *_: print("the screen's"))
+
+def tell_signals(_):
+    print(*(signal.getsignal(number) for number in SIGNALS), signal.pthread_sigmask(signal.SIG_BLOCK, ()), flush=True)
+    os._exit(0)
+
+waiting = WaitingEngine.fork(lambda: tell_signals)
+_, process = waiting.take(log)
+print(process.wait(20), signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+"""
+
 FAILED = """
 _, process = waiting.take(log)
 print(process.wait(20))
@@ -82,6 +99,11 @@ def test_an_engine_that_waits_serves_who_takes_it_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     assert ran(TAKEN, log) == "b'HELLO' 7 7 None"
     assert log.read_text() == "served True False\n", "a session of its own, and nothing of the terminal"
+
+
+def test_an_engine_has_no_handlers_of_the_screen(tmp_path: Path) -> None:
+    assert ran(SIGNALLED, tmp_path / "log") == "0 set()"
+    assert (tmp_path / "log").read_text() == f"{signal.default_int_handler} 0 0 set()\n"
 
 
 def test_an_engine_can_load_before_it_is_taken(tmp_path: Path) -> None:
