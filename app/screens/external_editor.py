@@ -2,9 +2,10 @@
 
 import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,9 +145,22 @@ def _terminal_of(app: "App[object]", what: str) -> Iterator[None]:
     from textual.app import SuspendNotSupported  # the app has loaded it; `oi-tui config` needs none of it
 
     try:
-        with nullcontext() if app.is_headless else app.suspend():
+        if app.is_headless:
+            yield
+            return
+        with _unhandled_interrupts(), app.suspend():
             yield
     except SuspendNotSupported as error:
         raise EditorFailed(
             f"This terminal cannot be given to {'an editor' if what == 'editor' else 'a pager'}."
         ) from error
+
+
+@contextmanager
+def _unhandled_interrupts() -> Iterator[None]:
+    """Ctrl+C is a key of the other program, though its signal reaches this process as well."""
+    handler = signal.signal(signal.SIGINT, lambda *_: None)  # the other program would inherit SIG_IGN
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)

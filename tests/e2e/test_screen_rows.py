@@ -297,6 +297,31 @@ def test_V5_a_termination_while_code_runs_ends_the_kernel_and_saves_what_there_w
     again.wait_for("begun")
 
 
+EDITOR = """
+import signal, sys
+signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
+print("an editor", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_ctrl_c_in_the_editor_is_a_key_of_the_editor(start: Start, clean_env: dict[str, str], folder: Path) -> None:
+    program = folder / "editor.py"
+    program.write_text(EDITOR)
+    clean_env["EDITOR"] = f"{sys.executable} {program}"
+    shown = start()
+    shown.send("a draft")
+    shown.wait_for("› a draft")
+    shown.send("\x07")
+    shown.wait_for("an editor")
+    shown.send("\x03")
+    shown.wait_for("interrupted")
+    shown.send("\r")
+    shown.wait_for("› a draft")
+    shown.send(", edited")
+    shown.wait_for("› a draft, edited")
+
+
 FAULTY = """
 import inspect, sys
 from pathlib import Path
