@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import logging
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -47,6 +48,27 @@ async def test_L22_the_body_of_an_error_is_cut_before_anything_looks_at_it(
     assert "model is not, model is not" in error.details
     assert len(error.details) < 3_000
     assert sent < 10 * MB  # the rest is in nobody's memory
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [b"<script ", b"<style></script ", b"<script></script\n\n", b"<a ", b"model ", b"tool not ", b"AError: ", b"Error"],
+)
+async def test_L22_no_body_of_an_error_takes_long_to_read(model: Build, answer: Any, piece: bytes) -> None:
+    async with raw_server(sends(piece * (64_000 // len(piece))), status=500, kind="text/html") as server:
+        asked = model(api_base=server.url, retries=0)
+        await asked.preload()
+        before = time.thread_time()
+        error = await failed(answer, asked)
+    assert time.thread_time() - before < 0.5
+    assert error.kind == "server"
+
+
+async def test_L22_scripts_and_tags_of_a_page_are_no_words_of_an_error(model: Build, answer: Any) -> None:
+    page = b"<html><STYLE>p {}</style ><h1>Bad <b>Gateway</b></h1><script>alert('<p>')</script>now<script>x"
+    async with raw_server(sends(page), status=502, kind="text/html") as server:
+        error = await failed(answer, model(api_base=server.url, retries=0))
+    assert error.details == "Bad Gateway now"
 
 
 @pytest.mark.parametrize("key", ["error", "\\u0065rror"])

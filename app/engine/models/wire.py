@@ -11,7 +11,8 @@ from oi_tui.app.engine.core.chat_model import ChatRequest
 from oi_tui.app.engine.models.failures import UnreadableAnswer
 from oi_tui.app.engine.models.prices import TokenCounts
 
-_TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]{0,1000}>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<[^<>]{0,1000}>", re.DOTALL | re.IGNORECASE)
+"""A script without an end goes to the end of the page, as in browsers; that keeps it linear, too."""
 
 T = TypeVar("T")
 
