@@ -5,6 +5,7 @@ import gzip
 import json
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ from oi_tui.app.engine.core.chat_model import (
 )
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models import lean_model
-from oi_tui.app.engine.models.served_model import ServedModel
+from oi_tui.app.engine.models.served_model import CallNumbers, ServedModel
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import of
 from support.openai_server import Call, OpenAIServer, Turn
@@ -337,3 +338,22 @@ async def test_L9_calls_with_the_same_number_and_no_id_are_told_apart(model: Bui
     calls = dict.fromkeys(delta.index for delta in deltas)
     said = ["".join(delta.arguments for delta in deltas if delta.index == index) for index in calls]
     assert said == ['{"code": "1"}', '{"code": "2"}', '{"code": "3"}']
+
+
+@pytest.mark.parametrize("code", ["1", "{", "}", '"}', "\\", '\\"}', "\\\\", '{"a": "}"}', "é\n"])
+def test_L9_a_call_without_an_id_is_over_with_its_last_brace_wherever_it_is_cut(code: str) -> None:
+    arguments = json.dumps({"code": code, "more": {"a": [{}]}})
+    for cut in range(len(arguments)):
+        calls = CallNumbers()
+        pieces = (arguments[:cut], arguments[cut:], arguments)
+        deltas = [calls.read(0, "", "execute", piece) for piece in pieces]
+        assert [delta.index for delta in deltas] == [0, 0, 1]
+
+
+def test_L9_L22_a_name_with_each_piece_of_a_long_call_takes_linear_time() -> None:
+    calls = CallNumbers()
+    before = time.thread_time()
+    for piece in ('{"code": "', *["{} = {}[1]}"] * 40_000, '"}'):
+        assert calls.read(0, "", "execute", piece).index == 0
+    assert time.thread_time() - before < 1
+    assert calls.read(0, "", "execute", "{").index == 1

@@ -3,13 +3,12 @@
 import asyncio
 import logging
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Mapping
 from contextlib import aclosing, suppress
 from typing import TypeVar
 from uuid import uuid4
-
-import msgspec
 
 from oi_tui.app.engine.core.chat_model import (
     AnswerEnded,
@@ -33,6 +32,9 @@ CONNECT_TIMEOUT = 10.0
 """Seconds."""
 MOST_TOKENS = 10**9
 """Of one request or answer; more is not possible."""
+
+_SIGNS = re.compile(r'\\.?|["{}]', re.DOTALL)
+"""What tells where a JSON object ends; a backslash goes with its letter."""
 
 _log = logging.getLogger(__name__)
 
@@ -254,8 +256,8 @@ class CallNumbers:
     def __init__(self) -> None:
         self._ids: list[str] = []
         self._numbers: dict[int | None, int] = {}
-        self._nameless: dict[int, list[str]] = {}
-        """By number: pieces of the arguments of calls that came without an id."""
+        self._nameless: dict[int, _OpenObject] = {}
+        """By number: the arguments of calls that came without an id."""
 
     @property
     def some(self) -> bool:
@@ -271,9 +273,9 @@ class CallNumbers:
             number = self._numbers[index] = len(self._ids)
             self._ids.append(call_id or f"call_{uuid4().hex[:12]}")
             if not call_id:
-                self._nameless[number] = []
+                self._nameless[number] = _OpenObject()
         if number in self._nameless:
-            self._nameless[number].append(arguments)
+            self._nameless[number].feed(arguments)
         return ToolDelta(
             index=number,
             id=self._ids[number] if first else "",
@@ -283,8 +285,29 @@ class CallNumbers:
 
     def _is_over(self, number: int) -> bool:
         """Whether all arguments of this call, which has no id, have come."""
-        try:
-            msgspec.json.decode("".join(self._nameless.get(number, ())), type=dict)
-        except msgspec.DecodeError:
-            return False
-        return True
+        return number in self._nameless and self._nameless[number].is_over
+
+
+class _OpenObject:
+    """A JSON object that comes in pieces: whether its last brace has come."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._depth = 0
+        self._is_quoted = False
+        self._cut = ""
+        """A backslash whose letter is in the next piece."""
+
+    def feed(self, piece: str) -> None:
+        """Note a further piece, wherever it was cut."""
+        signs = _SIGNS.findall(self._cut + piece)
+        self._cut = ""
+        for sign in signs:
+            match sign:
+                case '"':
+                    self._is_quoted = not self._is_quoted
+                case "\\":
+                    self._cut = sign
+                case "{" | "}" if not self._is_quoted:
+                    self._depth += 1 if sign == "{" else -1
+                    self.is_over = self._depth == 0
