@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from oi_tui.app.engine.core.chat_model import AnswerUsage, Delta, TextDelta
+from oi_tui.app.engine.core.chat_model import AnswerEnded, AnswerUsage, Delta, TextDelta
 from oi_tui.app.engine.core.errors import ModelError
 from oi_tui.app.engine.models.served_model import ServedModel
 from support.kinds import of
@@ -193,3 +193,23 @@ async def test_L23_impossible_usage_is_ignored_and_told_in_the_log(
     told = of(AnswerUsage, deltas)
     assert all(0 <= usage.input_tokens < 1000 for usage in told)  # LiteLLM counts by itself where a count is below 0
     assert told or "impossible usage" in caplog.text
+
+
+@pytest.mark.parametrize("usage", [{"cost": 10**400}, {"prompt_tokens": 10**4_299}, {"completion_tokens": -(10**400)}])
+async def test_L23_a_number_that_no_arithmetic_takes_spoils_no_answer(
+    openai_server: OpenAIServer, model: Build, answer: Any, usage: dict[str, int]
+) -> None:
+    openai_server.script(Turn(text="Hi", usage_details=usage))
+    deltas = await answer(model())
+    assert (deltas[0], deltas[-1]) == (TextDelta(text="Hi"), AnswerEnded())
+    assert all(told.cost is None and told.input_tokens < 1000 for told in of(AnswerUsage, deltas))
+
+
+@pytest.mark.parametrize("code", [10**4_200, -1, "9" * 5_000, [], {"a": 1}, float("inf")])
+async def test_L10_a_code_that_is_none_hides_no_error(
+    openai_server: OpenAIServer, model: Build, answer: Any, code: Any
+) -> None:
+    openai_server.script(Turn(status=400, error={"message": "bad field", "code": code}))
+    error = await failed(answer, model())
+    assert (error.kind, error.details[:9]) == ("bad_request", "bad field")
+    assert len(error.details) < 200

@@ -100,6 +100,11 @@ def no_keys(folder: Path, **environ: str) -> ModelKeys:
             [ListedModel(name="m", context=8, images=False, tools=True)],
         ),
         ("openai", {"data": [{"id": "v", "max_model_len": 4096}]}, [ListedModel(name="v", context=4096)]),  # vLLM
+        (
+            "openai",
+            {"data": [{"id": "h", "context_length": 10**400, "pricing": {"prompt": 10**400, "completion": "1e999"}}]},
+            [ListedModel(name="h")],
+        ),
         ("anthropic", {"data": [{"id": "c", "display_name": "C", "type": "model"}]}, [ListedModel(name="c")]),
         (
             "gemini",

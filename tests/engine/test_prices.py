@@ -76,10 +76,28 @@ def test_more_cached_than_was_read_is_no_gain() -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [{}, {"input_cost_per_token": 1}, {"input_cost_per_token": 0, "output_cost_per_token": 0}]
+    "row",
+    [
+        {},
+        {"input_cost_per_token": 1},
+        {"input_cost_per_token": 0, "output_cost_per_token": 0},
+        {"input_cost_per_token": 1, "output_cost_per_token": 10**400},
+        {"input_cost_per_token": 1, "output_cost_per_token": float("inf")},
+    ],
 )
 def test_a_gap_in_the_list_is_no_price(row: dict[str, Any]) -> None:
     assert rates_of(row) is None
+
+
+def test_a_step_that_no_request_reaches_is_none() -> None:
+    rates = rates_of(
+        {
+            "input_cost_per_token": 1,
+            "output_cost_per_token": 1,
+            f"input_cost_per_token_above_{'9' * 5_000}_tokens": 2,
+        }
+    )
+    assert rates == Rates(read=1, written=1)
 
 
 def test_the_list_is_found_without_importing_litellm() -> None:

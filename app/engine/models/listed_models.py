@@ -139,6 +139,6 @@ def _dollars(value: Any) -> float | None:
     """Dollars for a million tokens, from the price of one; a negative price means that it varies."""
     try:
         price = float(value) * MILLION if isinstance(value, str | int | float) else -1.0
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return price if 0 <= price < 100_000 else None

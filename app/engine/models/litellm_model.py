@@ -23,7 +23,7 @@ from oi_tui.app.engine.models.answer_bounds import SentRequest, asking, hold_to_
 from oi_tui.app.engine.models.facts import Facts
 from oi_tui.app.engine.models.failures import bad_reply, cut_off_error
 from oi_tui.app.engine.models.litellm_facts import listed_price, look_up
-from oi_tui.app.engine.models.prices import TokenCounts
+from oi_tui.app.engine.models.prices import TokenCounts, told_dollars
 from oi_tui.app.engine.models.providers import OPENAI, speaks_responses
 from oi_tui.app.engine.models.sealed_thoughts import (
     add_thoughts,
@@ -278,7 +278,6 @@ def _has_content(delta: Any) -> bool:
 
 
 def _counts(usage: Any) -> TokenCounts:
-    cost = getattr(usage, "cost", None)
     thought = getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
     cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
     return TokenCounts(
@@ -286,5 +285,5 @@ def _counts(usage: Any) -> TokenCounts:
         output_tokens=usage.completion_tokens or 0,
         cached=cached if isinstance(cached, int) else 0,
         reasoning=thought if isinstance(thought, int) else 0,
-        cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+        cost=told_dollars(getattr(usage, "cost", None)),
     )

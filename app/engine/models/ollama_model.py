@@ -47,7 +47,7 @@ class OllamaModel(LeanModel):
     def _context_of_environment(self) -> int | None:
         """The size that the person gave to all models of the server."""
         told = self._environ.get("OLLAMA_CONTEXT_LENGTH", "")
-        return int(told) if told.isascii() and told.isdecimal() and int(told) else None
+        return int(told) if told.isascii() and told.isdecimal() and len(told) < 10 and int(told) else None
 
     def _begin(self, facts: Facts, request: ChatRequest) -> Attempt:
         body = ollama_wire.chat_lines_body(facts, self._section, request)

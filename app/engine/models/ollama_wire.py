@@ -25,7 +25,7 @@ USUAL_CONTEXT = 16_384
 
 _THINKS = {"none": False, "off": False, "on": True}
 """What is no word but a switch there."""
-_SET_CONTEXT = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+_SET_CONTEXT = re.compile(r"^num_ctx[ \t]+0*([1-9]\d{0,8})[ \t\r]*$", re.MULTILINE)
 
 
 class _Function(msgspec.Struct):

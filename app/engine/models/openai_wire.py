@@ -14,7 +14,7 @@ from oi_tui.app.engine.core.chat_model import ChatRequest
 from oi_tui.app.engine.core.settings import ModelExtra, ModelSection
 from oi_tui.app.engine.models.facts import Facts
 from oi_tui.app.engine.models.messages import JsonObject, mark_for_cache, request_messages, tool_schema
-from oi_tui.app.engine.models.prices import TokenCounts
+from oi_tui.app.engine.models.prices import TokenCounts, told_dollars
 from oi_tui.app.engine.models.providers import ChatProvider, LeanChoice
 from oi_tui.app.engine.models.sealed_thoughts import add_thoughts
 from oi_tui.app.engine.models.wire import AnswerPiece, CallPiece, decode_json, error_in
@@ -23,8 +23,6 @@ from oi_tui.app.engine.structured.strict_form import response_format
 PATH = "/chat/completions"
 _TICKS = 10_000_000_000
 """This many make a dollar: the unit of one provider's prices."""
-_MOST_DOLLARS = 1e300
-"""Beyond that, arithmetic fails."""
 
 
 class _Function(msgspec.Struct):
@@ -222,17 +220,12 @@ def _counts(usage: Any) -> TokenCounts | None:
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
     """US dollars, where a provider says it. With one's own key at OpenRouter, `cost` is its fee alone."""
-    cost = _dollars(usage.get("cost"))
+    cost = told_dollars(usage.get("cost"))
     if cost is None:
-        return _dollars(usage.get("cost_in_usd_ticks"), unit=_TICKS)
+        ticks = told_dollars(usage.get("cost_in_usd_ticks"))
+        return None if ticks is None else ticks / _TICKS
     own = _details(usage, "cost_details").get("upstream_inference_cost") if usage.get("is_byok") is True else None
-    return cost + (_dollars(own) or 0.0)
-
-
-def _dollars(told: Any, unit: int = 1) -> float | None:
-    """A negative or infinite price is none."""
-    known = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told <= _MOST_DOLLARS
-    return told / unit if known else None
+    return cost + (told_dollars(own) or 0.0)
 
 
 def _details(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -10,8 +10,10 @@ import msgspec
 
 from oi_tui.app.engine.models.off_peak import is_off_peak
 
-_STEP = re.compile(r"^(.+)_above_(\d+)(k?)_tokens$")
+_STEP = re.compile(r"^(.+)_above_(\d{1,12})(k?)_tokens$")
 MILLION = 1_000_000
+_MOST_DOLLARS = 1e300
+"""Beyond that, arithmetic fails."""
 
 
 class TokenCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,21 +98,22 @@ def _above(row: Mapping[str, Any], above: int) -> dict[str, Any]:
 
 
 def _rates(row: Mapping[str, Any]) -> Rates | None:
-    read, written = _number(row, "input_cost_per_token"), _number(row, "output_cost_per_token")
+    read, written = (told_dollars(row.get(f"{name}_cost_per_token")) for name in ("input", "output"))
     if read is None or written is None:
         return None
     return Rates(
         read=read,
         written=written,
-        cached=_number(row, "cache_read_input_token_cost"),
-        cache_written=_number(row, "cache_creation_input_token_cost"),
-        reasoning=_number(row, "output_cost_per_reasoning_token"),
+        cached=told_dollars(row.get("cache_read_input_token_cost")),
+        cache_written=told_dollars(row.get("cache_creation_input_token_cost")),
+        reasoning=told_dollars(row.get("output_cost_per_reasoning_token")),
     )
 
 
-def _number(row: Mapping[str, Any], name: str) -> float | None:
-    value = row.get(name)
-    return float(value) if isinstance(value, int | float) and value >= 0 else None
+def told_dollars(told: Any) -> float | None:
+    """US dollars as a server or a list tells them; a negative or infinite price is none."""
+    known = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told <= _MOST_DOLLARS
+    return float(told) if known else None
 
 
 def _or(rate: float | None, usual: float) -> float:
