@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -23,11 +24,15 @@ from oi_tui.app.engine.core.chat_model import (
     ToolDelta,
 )
 from oi_tui.app.engine.core.errors import ModelError
+from oi_tui.app.engine.core.settings import ModelSection
 from oi_tui.app.engine.models import lean_model
+from oi_tui.app.engine.models.connections import Connections
+from oi_tui.app.engine.models.lean_model import LeanModel
+from oi_tui.app.engine.models.providers import find_lean
 from oi_tui.app.engine.models.served_model import CallNumbers, ServedModel
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import of
-from support.openai_server import Call, OpenAIServer, Turn
+from support.openai_server import Call, OpenAIServer, Turn, read_request
 from support.raw_server import answer_chunk, raw_server, sends
 
 Build = Callable[..., ServedModel]
@@ -296,6 +301,41 @@ async def test_an_address_that_is_none_is_told(model: Build, answer: Any, addres
     with pytest.raises(ModelError) as caught:
         await answer(model(api_base=address))
     assert caught.value.kind == "unreachable"
+
+
+@pytest.mark.parametrize("left", [[b"0\r\n\r\n"], [b"4\r\n: hi\r\n", b"0\r\n\r\n"]])
+async def test_a_connection_is_used_again_though_its_last_bytes_come_a_moment_later(left: list[bytes]) -> None:
+    begun = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal begun
+        begun += 1
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while True:
+                await read_request(reader)
+                said = answer_chunk("Hi") + FINISH + DONE
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+                )
+                writer.write(b"%x\r\n%b\r\n" % (len(said), said))
+                for piece in left:
+                    await writer.drain()
+                    await asyncio.sleep(0.02)
+                    writer.write(piece)
+        writer.close()
+
+    connections = Connections({})
+    async with asyncio.timeout(20), await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        choice = find_lean("m", url)
+        assert choice is not None
+        asked = LeanModel(choice, connections, ModelSection(name="m", api_base=url, retries=0), environ={})
+        for _ in range(3):
+            said = [delta async for delta in asked.stream(ChatRequest(messages=(ChatMessage(role="user", text="hi"),)))]
+            assert of(TextDelta, said) == HI
+            await asyncio.gather(*connections._reading_on)
+        await connections.close()
+    assert begun == 1
 
 
 ONE_ANSWER = """

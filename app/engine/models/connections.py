@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
 
+A_MOMENT = 1.0
+"""Seconds that the last bytes of an answer may take."""
+LEFT_OVER = 65_536
+"""Bytes that may be left of it."""
+
+
 def _import_library() -> None:
     import aiohttp  # noqa: F401 - heavy, and here to be there when it is needed
 
@@ -32,6 +38,7 @@ class Connections:
         """By address and key: what is for one server goes to no other."""
         self._opening = asyncio.Lock()
         self._importing: asyncio.Task[None] | None = None
+        self._reading_on: set[asyncio.Task[None]] = set()
 
     def expect_request(self) -> None:
         """Begin to import what a request needs: one comes soon."""
@@ -91,11 +98,21 @@ class Connections:
             raise
         try:
             yield response
-        finally:
-            response.close()  # a fully read response has returned to the pool before
+        except BaseException:
+            response.close()
+            raise
+        if response.content.at_eof():
+            response.close()  # its connection has returned to the pool before
+            return
+        task = asyncio.create_task(_read_on(response))
+        self._reading_on.add(task)
+        task.add_done_callback(self._reading_on.discard)
 
     async def close(self) -> None:
         """Let go of all that is open."""
+        for task in self._reading_on:
+            task.cancel()
+        await asyncio.gather(*self._reading_on, return_exceptions=True)
         sessions = list(self._sessions.values())
         self._sessions.clear()
         await asyncio.gather(*(session.close() for session in sessions))
@@ -110,6 +127,21 @@ class Connections:
                     raise ModelError("unreachable", error.title, hint=error.hint) from error
                 self._sessions[base, key or ""] = session
             return session
+
+
+async def _read_on(response: "ClientResponse") -> None:
+    """Read the little that comes behind the end of an answer, so that its connection can be used again."""
+    from aiohttp import ClientError  # heavy
+
+    left = LEFT_OVER
+    try:
+        async with asyncio.timeout(A_MOMENT):
+            while left > 0 and (piece := await response.content.readany()):
+                left -= len(piece)
+    except (ClientError, OSError, TimeoutError):
+        pass  # then it is not used again
+    finally:
+        response.close()
 
 
 def _redirect(url: str, location: str) -> BoundBroken:
