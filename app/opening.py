@@ -5,6 +5,7 @@ Imports at the top are few and cheap, and none of them is that of the command li
 """
 
 import contextlib
+import gc
 import io
 import os
 import sys
@@ -155,6 +156,7 @@ def open_linear(
     flags: Flags, *, prompt: str, go_on: bool, resume: str | None, elsewhere: "Elsewhere | None"
 ) -> "NoReturn":
     """A session in plain lines until it is left; ends the program."""
+    gc.enable()  # the start disables it for the first frame, of which there is none
     SKELETON.clear()
     with contextlib.suppress(OSError):
         os.unlink(look_file(os.environ))  # without it, the next start shows no other screen for a moment
