@@ -3,7 +3,8 @@
 To import Textual takes a quarter of a second. Meanwhile the terminal shows where the program will be, in the colours
 that it had last, and takes keys as Textual does: they wait in the terminal's line until the program reads them.
 Nothing is shown where that would harm: without a terminal, in a dumb one, with NO_COLOR, for a screen reader
-(ACCESSIBLE), and before the program has run there once. Few imports: each would be waited for.
+(ACCESSIBLE, or `linear = true` in the settings), and before the program has run there once. Few imports: each would be
+waited for.
 """
 
 import os
@@ -18,7 +19,10 @@ else:
     import _signal as signal  # the part of it that is built in: the rest makes enumerations, which take as long
 
 LARGEST = 1_000
-"""Bytes of the file."""
+"""Bytes of the file with the look."""
+
+LARGEST_SETTINGS = 1_000_000
+"""Bytes that are read of the settings: no larger file is valid."""
 
 ROOM = 3
 """Rows that are drawn on: the rule, the prompt, the status. And columns, for the sign."""
@@ -112,6 +116,8 @@ def show_skeleton(environ: "Mapping[str, str]" = os.environ) -> bool:
     """Draw it, if there is a terminal that can show it and it is known how the program looks there; whether it is."""
     if not all(os.isatty(descriptor) for descriptor in (0, 1, 2)) or (look := load_look(environ)) is None:
         return False
+    if wants_lines(environ):
+        return False
     try:
         return SKELETON.show(look)
     except (OSError, termios.error):  # the terminal is gone; the next caller reports it
@@ -121,9 +127,28 @@ def show_skeleton(environ: "Mapping[str, str]" = os.environ) -> bool:
 
 def look_file(environ: "Mapping[str, str]") -> str:
     """Where the colours are kept. Not by platformdirs, whose import would take half of the time."""
-    cache = environ.get("XDG_CACHE_HOME", "")
-    home = cache if os.path.isabs(cache) else os.path.join(environ.get("HOME", "/"), ".cache")
-    return os.path.join(home, "oi-tui", "first-frame")
+    return os.path.join(_own_folder(environ, "XDG_CACHE_HOME", ".cache"), "first-frame")
+
+
+def _own_folder(environ: "Mapping[str, str]", variable: str, default: str) -> str:
+    base = environ.get(variable, "")
+    return os.path.join(base if os.path.isabs(base) else os.path.join(environ.get("HOME", "/"), default), "oi-tui")
+
+
+def wants_lines(environ: "Mapping[str, str]") -> bool:
+    """Whether the person's settings may ask for a session in lines. They are searched as text, because a parser of TOML
+    would be waited for; a profile that asks for it is found by the program itself."""
+    path = os.path.join(_own_folder(environ, "XDG_CONFIG_HOME", ".config"), "config.toml")
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe is not waited for
+        try:
+            text = os.read(descriptor, min(os.fstat(descriptor).st_size, LARGEST_SETTINGS))
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return False
+    lines = (line.partition(b"#")[0] for line in text.split(b"\n") if b"linear" in line)
+    return any(b"linear" in line and b"true" in line for line in lines)
 
 
 def load_look(environ: "Mapping[str, str]") -> Look | None:

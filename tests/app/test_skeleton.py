@@ -212,16 +212,78 @@ def test_a_signal_at_any_moment_of_the_start_leaves_the_terminal_as_it_was(
     assert b"Traceback" not in shown.raw
 
 
-@pytest.mark.usefixtures("kept")
+BEGUN = """
+import sys
+from oi_tui.app import start
+start.begin(sys.argv[1:])
+print("begun", flush=True)
+"""
+
+Begun = Callable[..., bytes]
+
+
+@pytest.fixture
+def begun(terminal: Callable[..., Terminal], clean_env: dict[str, str], kept: None, tmp_path: Path) -> Begun:
+    """What the program has written to the terminal before its first import."""
+
+    def start(**env: str) -> bytes:
+        shown = terminal([sys.executable, "-c", BEGUN], env=clean_env | env, cwd=tmp_path)
+        assert shown.wait_exit() == 0
+        return bytes(shown.raw)
+
+    return start
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"ACCESSIBLE": "1"}, {"TERM": "dumb"}])
+def test_there_is_none_where_it_could_harm(begun: Begun, clean_env: dict[str, str], env: dict[str, str]) -> None:
+    assert b"starting" in begun()
+    keep_look(LOOK, clean_env | env)
+    assert begun(**env) == b"begun\r\n"
+
+
+@pytest.mark.parametrize("env", [{"TERM": "xterm"}, {"COLORTERM": ""}])
+def test_there_is_none_where_the_colours_are_others(begun: Begun, env: dict[str, str]) -> None:
+    assert b"starting" in begun()
+    assert begun(**env) == b"begun\r\n"
+
+
 @pytest.mark.parametrize(
-    "env", [{"NO_COLOR": "1"}, {"ACCESSIBLE": "1"}, {"TERM": "dumb"}, {"TERM": "xterm"}, {"COLORTERM": ""}]
+    "settings",
+    ["[screen]\nlinear = true\n", "screen.linear=true", "theme = 1\nscreen = { linear = true, mouse = false }"],
 )
-def test_there_is_none_where_it_could_harm_or_the_colours_are_others(
-    slow: Slow, gate: Path, env: dict[str, str]
+def test_there_is_none_where_the_settings_want_lines(begun: Begun, clean_env: dict[str, str], settings: str) -> None:
+    file = Path(clean_env["XDG_CONFIG_HOME"], "oi-tui", "config.toml")
+    file.parent.mkdir()
+    for text in ("", "[screen]\nlinear = false\nmouse = true\n# linear = true\n"):
+        file.write_text(text)
+        assert b"starting" in begun()
+    file.write_text(settings)
+    assert begun() == b"begun\r\n"
+
+
+def test_settings_that_cannot_be_read_are_not_waited_for(begun: Begun, clean_env: dict[str, str]) -> None:
+    folder = Path(clean_env["XDG_CONFIG_HOME"], "oi-tui")
+    folder.mkdir()
+    os.mkfifo(folder / "config.toml")
+    assert b"starting" in begun()
+
+
+@pytest.mark.usefixtures("kept")
+def test_it_is_gone_before_a_session_in_lines_that_a_profile_wants(
+    terminal: Callable[..., Terminal], clean_env: dict[str, str], tmp_path: Path, script: Script
 ) -> None:
-    early = slow(**env)
-    with gate.open("w"):  # opens when the program waits there
-        assert early.raw == b""
+    file = Path(clean_env["XDG_CONFIG_HOME"], "oi-tui", "profiles", "lines.toml")
+    file.parent.mkdir(parents=True)
+    file.write_text("[screen]\nlinear = true\n")
+    shown = terminal([OI_TUI, *script.arguments, "--profile", "lines"], env=clean_env, cwd=tmp_path)
+    shown.wait_raw(b"> ")
+    seen, left, lines = bytes(shown.raw).partition(b"\x1b[?1049l")
+    assert b"starting" in seen
+    assert left
+    assert b"\x1b[?1049h" not in lines
+    shown.send("\x04")
+    assert shown.wait_exit() == 0
+    assert shown.faults == []
 
 
 def test_a_look_is_kept_for_one_kind_of_terminal(tmp_path: Path) -> None:
