@@ -48,6 +48,7 @@ def _seconds(path: Path, tests: int) -> float:
 TOGETHER = {
     "LiteLLM": (  # 2 s to load
         "test_answer_review.py",
+        "test_client_sessions.py",
         "test_hostile_server.py",
         "test_model.py",
         "test_model_extra.py",
