@@ -21,7 +21,7 @@ _DAYS = re.compile(r"(\d{1,4})d")
 def print_usage(by: str, since: str, as_json: bool) -> None:
     """Print what models cost: requests, tokens, money, failures, times, and how many turns were done.
 
-    A cost with + leaves out answers whose price is not known.
+    A cost with + leaves out answers whose price is not known; $? is that of such answers alone.
     """
     from oi_tui.app.data_files import ledger_file
     from oi_tui.app.engine.log.ledger import read_rows

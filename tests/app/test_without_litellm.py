@@ -15,7 +15,8 @@ from packaging.requirements import Requirement
 from support.house import module_of, name_of, sources, tree_of
 from support.lean_install import LeanInstall, canonical_name, closure, installed_mb, own_requirements
 from support.ollama_server import ended, ollama_server, spoken
-from support.openai_server import OpenAIServer
+from support.openai_server import OpenAIServer, Turn
+from support.raw_server import raw_server, sends
 from support.script import Script
 from support.terminal import Terminal
 
@@ -169,6 +170,39 @@ def test_the_embedded_models_are_listed_and_their_runtime_is_loaded(
     assert listed.returncode == 0
     assert "qwen2.5-coder-1.5b" in listed.stdout
     assert "not installed" not in listed.stderr
+
+
+PRICED = ["run", "-m", "openai/gpt-4o", "--api-key", "x", "hi", "--api-base"]
+COUNTS = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+
+
+def test_L11_without_any_price_list_a_price_is_shown_as_unknown_and_a_limit_of_money_refuses(
+    run: Callable[..., subprocess.CompletedProcess[str]], openai_server: OpenAIServer
+) -> None:
+    openai_server.owner = "openai"
+    openai_server.script(Turn(text="Hello.", usage_details=COUNTS))
+    refused = run(*PRICED, openai_server.url, "--max-cost", "0.5")
+    assert (refused.returncode, refused.stdout, openai_server.requests) == (8, "", [])
+    assert "the price of openai/gpt-4o is not known" in " ".join(refused.stderr.split())
+    asked = run(*PRICED, openai_server.url)
+    assert (asked.returncode, asked.stdout) == (0, "Hello.\n"), asked.stderr
+    assert "  $?  " in run("usage", "--by", "model").stdout
+
+
+async def test_L11_a_price_list_that_was_fetched_is_used_there(
+    run: Callable[..., subprocess.CompletedProcess[str]], openai_server: OpenAIServer
+) -> None:
+    openai_server.owner = "openai"
+    openai_server.script(Turn(text="Hello.", usage_details=COUNTS))
+    row = {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1e-5, "output_cost_per_token": 1e-4}
+    rows = json.dumps(dict.fromkeys(("gpt-4o", *(f"other-{number}" for number in range(30))), row))
+    async with raw_server(sends(rows.encode()), kind="application/json") as server:
+        address = server.url.removesuffix("/v1") + "/prices.json"
+        fetched = await asyncio.to_thread(run, "models", "prices", "--from", address)
+    assert "Prices: fetched list " in fetched.stdout
+    asked = await asyncio.to_thread(run, *PRICED, openai_server.url, "--max-cost", "0.5")
+    assert (asked.returncode, asked.stdout) == (0, "Hello.\n"), asked.stderr
+    assert "  $0.02  " in (await asyncio.to_thread(run, "usage", "--by", "model")).stdout
 
 
 @pytest.mark.parametrize(

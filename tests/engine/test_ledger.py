@@ -159,12 +159,15 @@ ROWS = [
 
 def test_L33_usage_is_a_table_with_its_sum_and_a_chart() -> None:
     assert usage_table(ROWS, "day") == [
-        "day         requests  input  cached  output     cost  failed  answer  turns done",
-        "2026-11-01         2  1,000              50    $1.50           2.0 s      1 of 1",
-        "2026-11-02         1    100      40       5  $0.0030       1",
-        "total              3  1,100      40      55   $1.50+       1   2.0 s      1 of 1",
+        "day         requests  input  cached  output      cost  failed  answer  turns done",
+        "2026-11-01         2  1,000              50     $1.50           2.0 s      1 of 1",
+        "2026-11-02         1    100      40       5  $0.0030+       1",
+        "total              3  1,100      40      55    $1.50+       1   2.0 s      1 of 1",
     ]
-    assert usage_chart(ROWS) == [f"2026-11-01  {'█' * 30} $1.50", "2026-11-02   $0.0030"]
+    assert usage_chart(ROWS) == [f"2026-11-01  {'█' * 30} $1.50", "2026-11-02   $0.0030+"]
+    unknown = UsageRow("2026-11-03", 2, 100, 40, 5, 0, 0.0, 1, 1, None, None)
+    assert usage_table([unknown], "day")[1].split()[5] == "$?"
+    assert usage_table([unknown._replace(requests=3)], "day")[1].split()[5] == "$0.00+", "one of them was free"
     free = [row._replace(cost=0.0) for row in ROWS]
     assert usage_chart(free)[1] == "2026-11-02  ███ 105 tokens"
     assert usage_chart([]) == []

@@ -84,7 +84,10 @@ def _key(row: UsageRow) -> str:
 
 
 def _money(row: UsageRow) -> str:
-    return f"${row.cost:,.2f}{'+' if row.unpriced else ''}" if row.cost >= 0.005 or not row.cost else f"${row.cost:.4f}"
+    if row.unpriced and not row.cost and row.unpriced + row.failures >= row.requests:
+        return "$?"
+    amount = f"${row.cost:,.2f}" if row.cost >= 0.005 or not row.cost else f"${row.cost:.4f}"
+    return f"{amount}+" if row.unpriced else amount
 
 
 def _value(row: UsageRow, priced: bool) -> str:
