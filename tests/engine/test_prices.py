@@ -107,6 +107,7 @@ def test_the_list_is_found_without_importing_litellm() -> None:
     assert find_row("openai", "no-such-thing") == {}
 
 
+@pytest.mark.parametrize("client", ["lean", "litellm"])
 @pytest.mark.parametrize(
     ("settings", "details", "cost"),
     [

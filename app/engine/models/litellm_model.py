@@ -142,14 +142,15 @@ class _LiteLLMAttempt(Attempt):
                 for delta in self._read(chunk.choices[0].delta):
                     yield delta
             whole = _is_complete(stream) if sent.gemini_ended is None else sent.gemini_ended
-            estimated = not any(getattr(chunk, "usage", None) for chunk in stream.chunks)
+            reported = [found for chunk in stream.chunks if (found := getattr(chunk, "usage", None))]
         if not whole:
             raise cut_off_error(self._facts.asked) if self.started else bad_reply(self._facts.asked)
         for sealed in seal(self._owner, self._sealed if self._calls.some else ()):
             yield sealed
         if usage is not None:
-            listed = listed_price(litellm, self._facts, usage)
-            if (told := self._usage(_counts(usage), listed=listed, estimated=estimated)) is not None:
+            listed = listed_price(litellm, self._facts, usage) or told_dollars(getattr(usage, "cost", None))
+            counts = _counts(usage, getattr(reported[-1], "cost", None) if reported else None)
+            if (told := self._usage(counts, listed=listed, estimated=not reported)) is not None:
                 yield told
         yield self._end(reason)
 
@@ -277,7 +278,8 @@ def _has_content(delta: Any) -> bool:
     return bool(delta.content or delta.tool_calls or getattr(delta, "reasoning_content", None))
 
 
-def _counts(usage: Any) -> TokenCounts:
+def _counts(usage: Any, cost: object) -> TokenCounts:
+    """`cost` is the provider's word; that of `usage` may be LiteLLM's own reckoning."""
     thought = getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
     cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
     return TokenCounts(
@@ -285,5 +287,5 @@ def _counts(usage: Any) -> TokenCounts:
         output_tokens=usage.completion_tokens or 0,
         cached=cached if isinstance(cached, int) else 0,
         reasoning=thought if isinstance(thought, int) else 0,
-        cost=told_dollars(getattr(usage, "cost", None)),
+        cost=told_dollars(cost),
     )
