@@ -24,6 +24,7 @@ from oi_tui.app.engine.models.providers import find_lean
 from oi_tui.app.engine.tools.execute import execute_spec
 from support.kinds import of
 from support.ollama_server import ended, ollama_server, spoken
+from support.raw_server import raw_server, sends
 
 Build = Callable[..., OllamaModel]
 ABLE = {"capabilities": ["completion", "tools", "vision"], "model_info": {"llama.context_length": 131_072}}
@@ -148,6 +149,16 @@ async def test_L10_faults_are_told_in_words(
     assert caught.value.kind == kind
     if kind == "unknown_model":
         assert "ollama pull m:8b" in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", "application/x-ndjson"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n"])
+async def test_lines_are_read_whatever_they_are_labelled(ollama: Build, answer: Any, kind: str, end: bytes) -> None:
+    lines = (spoken("Hel"), spoken("lo"), ended())
+    body = end.join(json.dumps(line).encode() for line in lines)
+    async with raw_server(sends(body[:20], body[20:]), kind=kind) as server:
+        deltas = await answer(ollama(api_base=server.url))
+    assert [deltas[0], deltas[-1]] == [TextDelta(text="Hello"), AnswerEnded()]
 
 
 async def test_an_answer_that_was_cut_by_its_limit_ends_with_length(ollama: Build, answer: Any) -> None:

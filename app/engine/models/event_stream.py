@@ -113,17 +113,20 @@ class LineStream(EventStream):
 
 
 class WholeBody(LineStream):
-    """The same where the whole body is one event."""
+    """The same where the whole body is one event, unless its first line is whole: then each line is one."""
 
     def _line(self, line: bytes) -> Iterator[bytes]:
+        if not self._data and (not line or line.rstrip().endswith(b"}")):
+            yield from super()._line(line)
+            return
         self._begin()
         self._data.append(line)
-        yield from ()
 
     def finish(self) -> Iterator[bytes]:
-        """The whole body as one event."""
+        """What is left, as one event."""
         yield from super().finish()
-        yield self._take()
+        if body := self._take().strip():
+            yield body
 
 
 def open_stream(kind: str, head: bytes) -> EventStream:
