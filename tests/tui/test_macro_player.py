@@ -37,20 +37,20 @@ async def send(stage: Stage, text: str) -> None:
 async def test_C19_what_is_sent_is_recorded_and_played_again_step_by_step(play: Play) -> None:
     async with play() as stage:
         await send(stage, "/macro record tidy")
-        assert stage.told("● recording tidy")
+        await stage.until(lambda: stage.told("● recording tidy"))
         await send(stage, "/usage")
         await send(stage, "!ls")
         await send(stage, "Explain it.")
-        assert stage.told("● recording tidy: 3 steps · /macro stop")
+        await stage.until(lambda: stage.told("● recording tidy: 3 steps · /macro stop"))
         await send(stage, "/macro stop")
-        assert stage.told("Macro tidy has 3 steps: /macro tidy.")
+        await stage.until(lambda: stage.told("Macro tidy has 3 steps: /macro tidy."))
         assert read_macros().steps == {"tidy": ("/usage", "!ls", "Explain it.")}
 
         before = len(stage.engine.asked)
         stage.prompt.fill("a draft")
         await stage.pilot.press("ctrl+p", *"macro tidy", "enter")
         assert (await stage.engine.heard(before + 2))[before] == TellUsage()
-        assert stage.told("macro tidy, step 1 of 3 · esc stops")
+        await stage.until(lambda: stage.told("macro tidy, step 1 of 3 · esc stops"))
         await settle(stage, before + 2)
         assert (await stage.engine.heard(before + 4))[before + 2] == Run(language="shell", source="ls")
         await settle(stage, before + 4)
@@ -76,7 +76,7 @@ async def test_C19_a_key_plays_a_macro_which_waits_while_a_question_is_open_and_
         await stage.settle()
         await stage.pilot.press("escape")
         assert (await stage.engine.heard(3))[2] == Interrupt(turn=False)
-        assert stage.told("The macro ends.")
+        await stage.until(lambda: stage.told("The macro ends."))
         stage.engine.say(TurnEnded(reason="interrupted"))
         stage.engine.reply(PromptsQueued(settled=narrow(stage.engine.asked[1], Settle).request_id))
         await stage.settle()
@@ -107,12 +107,12 @@ async def test_U35_decisions_and_modes_are_not_recorded_and_the_person_is_told(p
     async with play() as stage:
         await send(stage, "/macro record tidy")
         await send(stage, "/approve never")
-        assert stage.told("● recording tidy, but not this: /approve decides about code")
+        await stage.until(lambda: stage.told("● recording tidy, but not this: /approve decides about code"))
         await stage.pilot.press("shift+tab")
         await stage.settle()
-        assert stage.told("but not this: the approval mode is no step")
+        await stage.until(lambda: stage.told("but not this: the approval mode is no step"))
         await send(stage, "/rule allow Shell(ls)")
-        assert stage.told("but not this: /rule decides about code")
+        await stage.until(lambda: stage.told("but not this: /rule decides about code"))
         await stage.propose("rm x", "shell")
         await stage.arm()
         await stage.pilot.press("y")
@@ -121,7 +121,7 @@ async def test_U35_decisions_and_modes_are_not_recorded_and_the_person_is_told(p
         stage.engine.say(TurnEnded(reason="done"))
         await stage.settle()
         await send(stage, "/macro stop")
-        assert stage.told("Nothing was recorded, so tidy is not kept.")
+        await stage.until(lambda: stage.told("Nothing was recorded, so tidy is not kept."))
         asked = stage.engine.asked
         assert [type(verb) for verb in asked].count(SetApproval) == 2
         assert any(isinstance(verb, Decide) for verb in asked)
@@ -133,5 +133,7 @@ async def test_U35_a_hand_written_decision_is_not_played(play: Play, tmp_path: P
     file.write_text('bad = ["!ls", "/approve auto"]')
     async with play() as stage:
         await send(stage, "/macro bad")
-        assert stage.told("Macro bad is not played. macros.toml, line 1: bad: /approve decides about code")
+        await stage.until(
+            lambda: stage.told("Macro bad is not played. macros.toml, line 1: bad: /approve decides about code")
+        )
         assert stage.engine.asked == []
