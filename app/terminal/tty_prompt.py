@@ -8,10 +8,12 @@ question.
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 import termios
 import tty
 from collections.abc import Iterator
+from typing import NoReturn
 
 from oi_tui.app.engine.text.safe import safe_text
 from oi_tui.app.terminal.echo import echo
@@ -33,7 +35,7 @@ def confirm(question: str, *, err: bool = False) -> bool:
 
 def ask_letter(letters: str, default: str) -> str:
     """One of these letters, pressed after it was asked for by the person at standard input, a terminal; the default for
-    Escape, Ctrl+D, or where nobody is there any more. A dumb terminal asks for a line."""
+    Escape, Ctrl+D, or where nobody is there any more. A dumb terminal asks for a line. A signal raises SystemExit."""
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
     if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
         import click  # it takes its time, and few ask
@@ -41,6 +43,7 @@ def ask_letter(letters: str, default: str) -> str:
         return str(click.prompt("Your choice", type=click.Choice(list(letters), case_sensitive=False)))
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
+    handlers = {number: signal.signal(number, _exit) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         tty.setcbreak(terminal)
         echo(f" Press {', '.join(letters[:-1])} or {letters[-1]}: ", nl=False)
@@ -50,7 +53,13 @@ def ask_letter(letters: str, default: str) -> str:
         return pressed
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         echo("")
+
+
+def _exit(number: int, _: object) -> NoReturn:
+    sys.exit(128 + number)
 
 
 class TerminalAsker:

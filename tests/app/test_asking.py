@@ -103,6 +103,21 @@ def test_a_signal_at_the_question_ends_the_program_at_once(
     assert asking.faults == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_at_the_choice_of_a_letter_leaves_the_terminal_as_it_was(
+    terminal: Callable[..., Terminal], clean_env: dict[str, str], tmp_path: Path, number: signal.Signals
+) -> None:
+    """It is asked what to do about a session that another oi-tui has open."""
+    program = "from oi_tui.app.opening import tell_errors\nfrom oi_tui.app.terminal.tty_prompt import ask_letter\n"
+    program += "with tell_errors():\n    ask_letter('nq', 'q')\n"
+    asking = terminal([sys.executable, "-c", program], env=clean_env, cwd=tmp_path)
+    asking.wait_for("Press n or q:")
+    assert asking.faults == ["echo is off", "line mode is off"]
+    asking.signal(number)
+    assert asking.wait_exit() == 128 + number
+    assert asking.faults == []
+
+
 def test_ctrl_c_at_the_question_ends_the_turn_without_enter(task: Callable[..., Terminal]) -> None:
     asking = task(code("1"))
     asking.wait_for(ASKED)
