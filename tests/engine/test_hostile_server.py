@@ -144,6 +144,20 @@ async def test_L22_what_has_no_end_is_not_gathered(
     assert (error.kind, error.title) == ("bad_reply", f"{server.url} sent more than {most} without an end.")
 
 
+@pytest.mark.parametrize("client", ["litellm"])
+async def test_L22_litellm_is_not_sent_what_it_would_gather_as_one_event(model: Build, answer: Any) -> None:
+    async with raw_server(sends(answer_chunk("Hi"), then=b"data: {}\n" * 7_000)) as server:
+        error = await failed(answer, model(api_base=server.url))
+    assert (error.kind, error.title) == ("bad_reply", f"{server.url} sent more than 1,000 lines without an end.")
+
+
+@pytest.mark.parametrize("client", ["lean"])
+async def test_L22_events_that_say_nothing_are_no_part_of_an_answer(model: Build, answer: Any) -> None:
+    async with raw_server(sends(answer_chunk("Hi"), then=b"data: {}\n" * 700)) as server:
+        error = await failed(answer, model(api_base=server.url, content_timeout=0.2))
+    assert (error.kind, error.title) == ("timeout", f"{server.url} sent nothing of an answer for 0.2 s.")
+
+
 async def test_L22_a_piece_of_fifty_megabytes_is_refused(model: Build, answer: Any) -> None:
     async with raw_server(sends(answer_chunk("a" * 50 * MB), answer_chunk("b"))) as server:
         error = await failed(answer, model(api_base=server.url))

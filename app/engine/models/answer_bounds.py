@@ -76,7 +76,8 @@ def hold_to_bounds(send: SendRequest, library: Any) -> SendRequest:
                 packing=response.headers.get("content-encoding", ""), is_error=response.status_code >= 400
             )
             has_events = response.headers.get("content-type", "").startswith("text/event-stream")
-            body = make_body(response.stream, bounds, sent, EventStream() if has_events else LineStream())
+            events = EventStream(apart=False) if has_events else LineStream()
+            body = make_body(response.stream, bounds, sent, events)
             if response.status_code >= 400:
                 said = error_body(b"".join([piece async for piece in body]))
                 raise RefusedStatus(response.status_code, said, response.headers.get("retry-after", ""))

@@ -20,7 +20,9 @@ _LONGEST_MARK = max(map(len, ERROR_MARKS))
 class EventStream:
     """Collects the `data` of events; an incomplete event waits for more."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, apart: bool = True) -> None:
+        """Without `apart`, events with no empty line between them are measured as one: others gather them so."""
+        self._apart = apart
         self.size = 0
         """Bytes of the event that is not over, whatever its lines say."""
         self.lines = 0
@@ -93,7 +95,8 @@ class EventStream:
             return  # a comment, or a field that says nothing of the answer
         # No JSON has an end and a beginning with nothing between them: the empty line was forgotten.
         if self._data and (value.startswith((b"{", b"[DONE]")) and self._data[-1].rstrip().endswith(b"}")):
-            self._begin(line)
+            if self._apart:
+                self._begin(line)
             yield self._take()
         self._data.append(value)
 
