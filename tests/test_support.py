@@ -14,7 +14,7 @@ from textual.widgets import TextArea
 
 from support.snapshot import Snap, picture
 from support.terminal import ScreenTimeout, Terminal
-from support.thorough import LEFT_OUT, ONE_CASE
+from support.thorough import LEFT_OUT, CASES
 
 pytestmark = pytest.mark.pty
 
@@ -180,6 +180,6 @@ def test_a_run_says_how_many_examples_each_fuzz_test_went_through(processes: tup
 
 def test_what_is_left_to_the_thorough_check_exists() -> None:
     tests = Path(__file__).parent
-    for file, names in (*ONE_CASE.items(), *LEFT_OUT.items()):
+    for file, names in (*CASES.items(), *LEFT_OUT.items()):
         source = (tests / file).read_text(encoding="utf-8")
         assert [name for name in names if f"def {name}(" not in source] == [], file

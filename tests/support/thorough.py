@@ -5,8 +5,11 @@ from pathlib import Path, PurePath
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
-ONE_CASE: dict[str, dict[str, str]] = _TABLE["one_case"]
-"""By file and test: what the name of the one case has that the check tries."""
+CASES: dict[str, dict[str, list[str]]] = {
+    file: {name: [kept] if isinstance(kept, str) else kept for name, kept in tests.items()}
+    for file, tests in _TABLE["cases"].items()
+}
+"""By file and test: for each case that the check tries, what its name has."""
 
 LEFT_OUT: dict[str, list[str]] = _TABLE["left_out"]
 """By file: tests of which the check tries none."""
@@ -18,10 +21,11 @@ def is_left_out(path: PurePath, name: str, case: str, seen: set[str]) -> bool:
     file = path.as_posix()
     if name in LEFT_OUT.get(file, ()):
         return True
-    kept = ONE_CASE.get(file, {}).get(name)
+    kept = CASES.get(file, {}).get(name)
     if kept is None:
         return False
-    if name not in seen and kept in case:
-        seen.add(name)
-        return False
+    for text in kept:
+        if text in case and f"{name}[{text}" not in seen:
+            seen.add(f"{name}[{text}")
+            return False
     return True
