@@ -14,7 +14,7 @@ from textual.widgets import TextArea
 
 from support.snapshot import Snap, picture
 from support.terminal import ScreenTimeout, Terminal
-from support.thorough import LEFT_OUT, CASES
+from support.thorough import CASES, LEFT_OUT
 
 pytestmark = pytest.mark.pty
 
