@@ -85,6 +85,7 @@ class Skeleton:
             return
         try:
             termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
+            termios.tcflush(self._descriptor, termios.TCIFLUSH)  # typed for a prompt, and the shell would run it
             os.write(self._output, LEAVE.encode())
         except (OSError, termios.error):  # the terminal is gone
             pass

@@ -131,6 +131,21 @@ def test_an_error_is_said_on_the_terminal_as_it_was(slow: Slow, gate: Path, word
     assert words[0] in early.raw.decode().rpartition("\x1b[?1049l")[2]
 
 
+@pytest.mark.usefixtures("kept")
+def test_a_prompt_typed_on_the_skeleton_is_no_command_for_the_shell_after_an_error(
+    terminal: Callable[..., Terminal], clean_env: dict[str, str], tmp_path: Path, gate: Path
+) -> None:
+    program = [sys.executable, "-c", SLOW, str(gate), "--cwd", "/nonexistent"]
+    shell = ["/bin/sh", "-c", '"$@"; read -r line; echo "the shell read: $line."', "sh", *program]
+    early = terminal(shell, env=clean_env, cwd=tmp_path)
+    early.wait_for("starting")
+    early.send("delete everything\r")
+    gate.write_text("go")
+    early.wait_for("not a folder")
+    early.send("ls\r")
+    early.wait_for("the shell read: ls.")
+
+
 SIGNALLED = """
 import os, sys
 
