@@ -189,8 +189,7 @@ def flush_what_waits(_shell: Any) -> None:
         count = written.get(id(stream), 0)
         if count != flushed.get(id(stream), 0):
             flush(stream)
-            if stream.pub_thread.thread is not threading.current_thread():
-                # ipykernel returns when the thread has the message, and has not sent it.
+            if stream.pub_thread.thread is not threading.current_thread():  # it has the message, and has not sent it
                 sent = threading.Event()
                 stream.pub_thread.schedule(sent.set)
                 sent.wait(stream.flush_timeout)
