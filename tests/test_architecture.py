@@ -106,7 +106,8 @@ AFTER_THE_FIRST_FRAME = {
         *("oi_tui.app.screens.settings_desk", "oi_tui.app.commands.typed"),
     },
     "app/screens/chat.py": {
-        *("oi_tui.app.screens.chat_parts", "oi_tui.app.screens.session_side", "oi_tui.widgets.keyrow"),
+        *("oi_tui.app.screens.chat_parts", "oi_tui.app.screens.session_side"),
+        *("oi_tui.widgets.keyrow", "oi_tui.widgets.welcome"),
     },
     "app/screens/session_side.py": {f"oi_tui.app.screens.{name}" for name in ("instructions_screen", "setup")},
     "app/engine/structured/answer_schema.py": {

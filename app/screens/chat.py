@@ -32,7 +32,6 @@ from oi_tui.widgets.prompt_start import PromptStarted
 from oi_tui.widgets.status import StatusBar
 from oi_tui.widgets.text_box import CompletesCode
 from oi_tui.widgets.timeline.graphics import Graphics
-from oi_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # slow imports that the first frame does not need
     from oi_tui.app.frontend.bridge import Bridge
@@ -42,6 +41,7 @@ if TYPE_CHECKING:  # slow imports that the first frame does not need
     from oi_tui.app.screens.prompt_desk import PromptDesk
     from oi_tui.app.screens.session_side import ProgressFollower, SessionSide
     from oi_tui.app.screens.stop_keys import StopKeys
+    from oi_tui.widgets.welcome import Welcome
 
 WIDE = 100
 """Columns from which on the variables are beside the timeline; on a narrower screen they are below it."""
@@ -109,9 +109,8 @@ class ChatScreen(Screen[None]):
         self._open_side = open_side
 
     def compose(self) -> ComposeResult:
-        """The welcome, one of several in the bottom region, then the status."""
-        with Horizontal(id="upper", classes="-welcome"):
-            yield Welcome(id="welcome")
+        """Room for what comes after the first frame, one of several in the bottom region, then the status."""
+        yield Horizontal(id="upper", classes="-welcome")
         yield Bottom(id="bottom")
         yield StatusBar(clock=self._clock, id="status")
 
@@ -125,7 +124,13 @@ class ChatScreen(Screen[None]):
     async def _complete(self) -> None:
         """Everything the first frame does not need, while the engine with the content starts."""
         await self.typing_pause.wait()  # as before each step: keys that came meanwhile are painted first
-        self.query_one(Welcome).look_at(Path())
+        await self.typing_pause.import_aside("oi_tui.widgets.welcome")
+        from oi_tui.widgets.welcome import Welcome  # it is there now
+
+        welcome = Welcome(id="welcome")
+        await self.query_one("#upper").mount(welcome)
+        await self.typing_pause.wait()
+        welcome.look_at(Path())
         await self.typing_pause.wait()
         await self.typing_pause.import_aside("oi_tui.app.screens.session_side")
         self.run_worker(self.bridge.run(self.complete), name="engine", exclusive=True)
@@ -258,7 +263,7 @@ class ChatScreen(Screen[None]):
         event.stop()
         self.desk.withdraw(event.text, drop=event.drop)
 
-    def on_welcome_example_chosen(self, event: Welcome.ExampleChosen) -> None:
+    def on_welcome_example_chosen(self, event: "Welcome.ExampleChosen") -> None:
         """An example to begin with; the person sends it."""
         event.stop()
         self.desk.area.fill(event.prompt)
@@ -296,7 +301,10 @@ class ChatScreen(Screen[None]):
             self.query_one(Bottom).focus_shown()
             return
         hidden = self._parts is None or self.query_one("#upper").has_class("-welcome")
-        upper = self.query_one("#welcome OptionList") if hidden else self.parts.timeline
+        examples = self.query("#welcome OptionList")
+        if hidden and not examples:
+            return  # they come a moment after the first frame
+        upper = examples.first() if hidden else self.parts.timeline
         if upper.has_focus:
             self.query_one(Bottom).focus_shown()
         else:

@@ -129,11 +129,12 @@ class SessionSide:
 
     def show_status(self, status: Status, queued: int) -> None:
         """The bottom line, the hint beside the prompt, and examples that fit the session's folder."""
-        welcome = self._screen.query_one(Welcome)
         self._screen.query_one(StatusBar).status = status
-        if folder := self.bridge.transcript.cwd:
-            welcome.look_at(Path(folder))
-        welcome.tell_situation(asks=not runs_unasked(status), model=status.model if folder else None)
+        folder = self.bridge.transcript.cwd
+        for welcome in self._screen.query(Welcome):  # it comes a moment after the first frame
+            if folder:
+                welcome.look_at(Path(folder))
+            welcome.tell_situation(asks=not runs_unasked(status), model=status.model if folder else None)
         self.desk.offer_tour(status.model)
         self._show_queued(queued)
 

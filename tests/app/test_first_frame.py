@@ -63,7 +63,7 @@ MODULES = """
     app.terminal.screen_copy app.terminal.skeleton app.terminal.typing_order app.tui themes themes.loader
     themes.palette widgets widgets.arming widgets.composer widgets.lettering widgets.paste_tokens
     widgets.prompt_start widgets.status widgets.stray_keys widgets.text_box widgets.timeline
-    widgets.timeline.graphics widgets.welcome
+    widgets.timeline.graphics
 """
 """Those of ours that there are when the first frame is painted. Before a name is added: can it be imported when it is
 used first, or come with `session_side` or `chat_parts`?"""
@@ -75,7 +75,7 @@ PATTERNS = """
 """
 """Those compiled at the import: each is for every key or every text."""
 
-WIDGETS = "Bottom Composer Horizontal Horizontal PromptArea StatusBar ToastRack Tooltip Welcome Words Words Words"
+WIDGETS = "Bottom Composer Horizontal Horizontal PromptArea StatusBar ToastRack Tooltip Words Words"
 """What it consists of; the rest is mounted later, or when it is wanted."""
 
 
