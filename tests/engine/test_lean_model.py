@@ -1,11 +1,13 @@
 """What only our own client does: reading all that has arrived at once, and servers that are careless or hostile."""
 
 import asyncio
+import gc
 import gzip
 import json
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
@@ -301,6 +303,31 @@ async def test_an_address_that_is_none_is_told(model: Build, answer: Any, addres
     with pytest.raises(ModelError) as caught:
         await answer(model(api_base=address))
     assert caught.value.kind == "unreachable"
+
+
+async def test_nothing_is_left_open_where_a_session_ends_with_an_answer_whose_last_bytes_never_come() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        said = answer_chunk("Hi") + FINISH + DONE
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(b"%x\r\n%b\r\n" % (len(said), said))
+        await reader.read()  # until the other side goes
+        writer.close()
+
+    connections = Connections({})
+    async with asyncio.timeout(20), await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        choice = find_lean("m", url)
+        assert choice is not None
+        asked = LeanModel(choice, connections, ModelSection(name="m", api_base=url, retries=0), environ={})
+        said = [delta async for delta in asked.stream(ChatRequest(messages=(ChatMessage(role="user", text="hi"),)))]
+        assert of(TextDelta, said) == HI
+        assert connections._reading_on
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            await connections.close()
+            gc.collect()
+        assert [str(warning.message) for warning in warned] == []
 
 
 @pytest.mark.parametrize("left", [[b"0\r\n\r\n"], [b"4\r\n: hi\r\n", b"0\r\n\r\n"]])

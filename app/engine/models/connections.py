@@ -4,6 +4,7 @@ aiohttp takes 0.15 s to import: `prepare` does it in a thread, when a request is
 """
 
 import asyncio
+import contextlib
 import io
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -104,9 +105,14 @@ class Connections:
         if response.content.at_eof():
             response.close()  # its connection has returned to the pool before
             return
+
+        def let_go(task: asyncio.Task[None]) -> None:
+            self._reading_on.discard(task)
+            response.close()
+
         task = asyncio.create_task(_read_on(response))
         self._reading_on.add(task)
-        task.add_done_callback(self._reading_on.discard)
+        task.add_done_callback(let_go)  # also where it was cancelled before it began
 
     async def close(self) -> None:
         """Let go of all that is open."""
@@ -134,14 +140,10 @@ async def _read_on(response: "ClientResponse") -> None:
     from aiohttp import ClientError  # heavy
 
     left = LEFT_OVER
-    try:
+    with contextlib.suppress(ClientError, OSError, TimeoutError):  # then it is not used again
         async with asyncio.timeout(A_MOMENT):
             while left > 0 and (piece := await response.content.readany()):
                 left -= len(piece)
-    except (ClientError, OSError, TimeoutError):
-        pass  # then it is not used again
-    finally:
-        response.close()
 
 
 def _redirect(url: str, location: str) -> BoundBroken:
