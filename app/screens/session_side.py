@@ -131,7 +131,7 @@ class SessionSide:
         """The bottom line, the hint beside the prompt, and examples that fit the session's folder."""
         self._screen.query_one(StatusBar).status = status
         folder = self.bridge.transcript.cwd
-        for welcome in self._screen.query(Welcome):  # it comes a moment after the first frame
+        if (welcome := self._screen.query_one_optional(Welcome)) is not None:  # a moment after the first frame
             if folder:
                 welcome.look_at(Path(folder))
             welcome.tell_situation(asks=not runs_unasked(status), model=status.model if folder else None)

@@ -305,6 +305,14 @@ async def test_an_address_that_is_none_is_told(model: Build, answer: Any, addres
     assert caught.value.kind == "unreachable"
 
 
+def model_of(server: asyncio.Server, connections: Connections) -> LeanModel:
+    """The model that this server has."""
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    choice = find_lean("m", url)
+    assert choice is not None
+    return LeanModel(choice, connections, ModelSection(name="m", api_base=url, retries=0), environ={})
+
+
 async def test_nothing_is_left_open_where_a_session_ends_with_an_answer_whose_last_bytes_never_come() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
@@ -316,10 +324,7 @@ async def test_nothing_is_left_open_where_a_session_ends_with_an_answer_whose_la
 
     connections = Connections({})
     async with asyncio.timeout(20), await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        choice = find_lean("m", url)
-        assert choice is not None
-        asked = LeanModel(choice, connections, ModelSection(name="m", api_base=url, retries=0), environ={})
+        asked = model_of(server, connections)
         said = [delta async for delta in asked.stream(ChatRequest(messages=(ChatMessage(role="user", text="hi"),)))]
         assert of(TextDelta, said) == HI
         assert connections._reading_on
@@ -353,10 +358,7 @@ async def test_a_connection_is_used_again_though_its_last_bytes_come_a_moment_la
 
     connections = Connections({})
     async with asyncio.timeout(20), await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        choice = find_lean("m", url)
-        assert choice is not None
-        asked = LeanModel(choice, connections, ModelSection(name="m", api_base=url, retries=0), environ={})
+        asked = model_of(server, connections)
         for _ in range(3):
             said = [delta async for delta in asked.stream(ChatRequest(messages=(ChatMessage(role="user", text="hi"),)))]
             assert of(TextDelta, said) == HI
